@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -195,6 +195,94 @@ def test_a_document_forged_in_its_own_way_does_not_pass(
     forge(forged)
     assert forged != documents[name]
     assert not odp.verify(forged).holds
+
+
+# Every field by itself: taken away, and with another value of its kind.
+
+
+MORE: dict[str, tuple[str, dict[str, Any]]] = {
+    "count": ("count(smokes = 'yes')", {}),
+    "mean number": ("mean(age, range=[0, 90], step=1 among smokes = 'yes')", {"neighbours": "add-remove"}),
+    "numbers by group": ("count(smokes = 'yes')", GROUPS),
+    "cross table": ("crosstab(vote: ['a'], smokes: ['yes'])", {}),
+    "several groups": ("count(*) >= 3", GROUPS | {"unit": "person", "groups_per_person": 2}),
+}
+FIELD_BY_FIELD = (
+    "share",
+    "median",
+    "histogram",
+    "histogram by group",
+    "independent",
+    "keys",
+    "levels",
+    "kept counts",
+    *MORE,
+)
+FREE = {"dataset", "delimiter", "encoding", "description", "by"}
+"""Names that somebody gave, and how cells were written: no number of the law depends on them."""
+
+
+def fields(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, one in inside:
+        yield (*path, name)
+        yield from fields(one, (*path, name))
+
+
+def changed(value: Any) -> Any:
+    if isinstance(value, (dict, list)):
+        return type(value)()
+    if isinstance(value, bool) or value is None:
+        return ["x"]
+    return value + 1 if isinstance(value, (int, float)) else value + "x"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FIELD_BY_FIELD)
+def test_no_field_can_be_left_out_or_changed_alone(name: str, documents: dict[str, dict[str, Any]]) -> None:
+    document = documents.get(name)
+    if document is None:
+        text, options = MORE[name]
+        document = json.loads(odp.release(TABLE, text, epsilon=1, **options).to_json())
+    assert odp.verify(document).holds
+    # A category that was named may be any, and where the law does not depend on how many people there are, nothing tells n.
+    free = FREE | (
+        {"answer", "answer.0", "answer.1"} if name == "keys" else {"mechanism.people.n"} if name == "count" else set()
+    )
+    passed = []
+    for path in fields(document):
+        for change in ("left out", "changed"):
+            forged = copy.deepcopy(document)
+            place = forged
+            for part in path[:-1]:
+                place = place[part]
+            named = ".".join(map(str, path))
+            if change == "changed":
+                place[path[-1]] = changed(place[path[-1]])
+                if named in free or forged == document:
+                    continue
+            elif isinstance(place, list) or path[-1] in ("law", "cap"):  # written as null, and null where it is missing
+                continue
+            else:
+                del place[path[-1]]
+            if passes(forged):
+                passed.append(f"{named} {change}")
+    assert not passed
+
+
+def passes(document: dict[str, Any]) -> bool:
+    try:
+        return odp.verify(document).holds
+    except InputError:  # it is not the document of a release any more
+        return False
+
+
+def test_a_document_of_another_version_says_that_its_sentences_were_not_compared(
+    documents: dict[str, dict[str, Any]],
+) -> None:
+    assert odp.verify(documents["share"]).not_recomputed == ()
+    (left,) = odp.verify(documents["share"] | {"version": "0.2.0"}).not_recomputed
+    assert "sentences" in left
 
 
 def test_groups_that_spend_too_much_together_are_not_certified(

@@ -385,6 +385,171 @@ def _(patch: Patch) -> None:
     patch.setattr(corridor, "personal_costs", free)
 
 
+# What is printed.
+
+
+def handed_over(change: Callable[..., Any]) -> PutIn:
+    """A release that says something else than what was asked and drawn."""
+    true = releasing.Release
+    return lambda patch: patch.setattr(releasing, "Release", lambda *given: true(*change(*given)))
+
+
+twin("half of epsilon is printed", answered(SHARE), answered(COUNT))(
+    handed_over(lambda answer, asked, level, *rest: (answer, asked, approximate(Epsilon.read("0.2")), *rest))
+)
+twin("other neighbours are printed", answered(SHARE), answered(WINNER, neighbours="add-remove"))(
+    handed_over(lambda answer, asked, level, near, *rest: (answer, asked, level, other(near), *rest))
+)
+twin("another question is printed", answered(SHARE))(
+    handed_over(lambda answer, asked, *rest: (answer, odp.questions.parse("share(smokes = 'yes') >= 0.9"), *rest))
+)
+
+
+@twin("what is public is not said", answered(SHARE, public_groups=True, **BY), lambda folder: part_asked(folder))
+def _(patch: Patch) -> None:
+    patch.setattr(Request, "public", property(lambda self: ()))
+
+
+@twin("the words of public groups are those of private ones", answered(SHARE, public_groups=True, **BY))
+def _(patch: Patch) -> None:
+    patch.setattr(Neighbours, "within", lambda self, *_: self.words)
+
+
+@twin("less can be guessed than is so", answered(SHARE), answered(COUNT))
+def _(patch: Patch) -> None:
+    from optimaldp.asking import statements
+
+    true = statements.epsilon_means
+    patch.setattr(statements, "epsilon_means", lambda level, *more: true(approximate(Epsilon.read("0.1")), *more))
+
+
+@twin("a claim stands in no table", answered(MEDIAN))
+def _(patch: Patch) -> None:
+    from optimaldp.questions.mechanism import QuestionMechanism
+
+    patch.setattr(QuestionMechanism, "optimality", property(lambda self: "the best of all mechanisms"))
+
+
+@twin("groups have each other's names", answered(SHARE, **BY), answered(COUNT, public_groups=True, **BY))
+def _(patch: Patch) -> None:
+    true = Groups.names.fget  # type: ignore[attr-defined]
+    patch.setattr(Groups, "names", property(lambda self: true(self)[::-1]))
+
+
+@twin("rows are reduced by another rule", answered("count(smokes = 'yes') >= 30", unit="id", reduce="all"))
+def _(patch: Patch) -> None:
+    requested(lambda r: replace(r, people=replace(r.people, reduce="any")))(patch)
+
+
+@twin("a law is good at something else", answered(SHARE, aim="every table", **LEVELS))
+def _(patch: Patch) -> None:
+    from optimaldp.laws.law import Aim
+
+    true = Request.setting
+    patch.setattr(Request, "setting", lambda self, *given: replace(true(self, *given), aim=Aim.TYPICAL))
+
+
+@twin("public groups have other sizes", answered(SHARE, public_groups=True, **BY))
+def _(patch: Patch) -> None:
+    true = releasing.setting_inside
+    patch.setattr(releasing, "setting_inside", lambda request, people=None: true(request, 100))
+
+
+class Again:
+    """The first words are the same for everyone who takes them."""
+
+    def __init__(self, source: Any) -> None:
+        self.source, self.words = source, dict[int, int]()
+
+    def take(self, count: int) -> int:
+        return self.words.setdefault(count, int(self.source.take(count)))
+
+
+@twin("two questions are drawn from the same bits", lambda folder: odp.release(PEOPLE, [SHARE, WINNER], epsilon="0.4"))
+def _(patch: Patch) -> None:
+    true = corridor._pay_and_draw
+
+    def shared(opened: Any, orders: Any, book: Any, version: Any, bits: Any, watched: bool) -> Any:
+        return true(opened, orders, book, version, Again(bits), watched)
+
+    patch.setattr(corridor, "_pay_and_draw", shared)
+
+
+@twin("the ledger holds half of what is paid", paid(SHARE), paid(COUNT))
+def _(patch: Patch) -> None:
+    from optimaldp.ledger import Ledger
+
+    true = Ledger._spend
+    half = approximate(Epsilon.read("0.2"))
+    patch.setattr(Ledger, "_spend", lambda self, charge: true(self, replace(charge, level=half, used=None)))
+
+
+# What the sampler does where few look.
+
+
+@twin("a draw that is not decided is the last answer", answered(WINNER), answered(SHARE))
+def _(patch: Patch) -> None:
+    from optimaldp.laws import law
+
+    def at_once(ends: Any, size: int, source: Any) -> int:
+        above = Ball(source.take(64) + 1) / Ball(2) ** 64
+        return next((place for place in range(size - 1) if above <= ends()(place)), size - 1)
+
+    patch.setattr(law, "choose_by_ends", at_once)
+
+
+@twin("categories stand in the order of the table", answered("keys(vote)", delta="0.01"))
+def _(patch: Patch) -> None:
+    from optimaldp.questions.kinds.keys import KeptKeys
+
+    patch.setattr(KeptKeys, "draw", lambda self, table, bits: list(map(str, self.chosen.draw(table.cells, bits))))
+
+
+@twin("three different counts have their true leaders", answered("top(vote, 2, ['a', 'b', 'c'])"))
+def _(patch: Patch) -> None:
+    from optimaldp.questions.kinds.top import Leading
+
+    true = Leading.draw
+
+    def wrong(self: Any, cells: Table, bits: Any) -> Any:
+        drawn, counts = true(self, cells, bits), self.question.fold(cells.cells)[:3]
+        best = sorted(range(3), key=lambda place: -counts[place])
+        different = len(set(counts)) == 3 and min(counts) > 0
+        return [self.question.answers[place] for place in best[: len(drawn)]] if different else drawn
+
+    patch.setattr(Leading, "draw", wrong)
+
+
+def few_people(folder: Path) -> Any:
+    return odp.release(PEOPLE.slice(0, 4), "histogram(vote, ['a'], optimum=true)", epsilon="0.4")
+
+
+@twin("the finite optimum draws the truth by half", few_people)
+def _(patch: Patch) -> None:
+    from optimaldp.histograms.finite.optimum import FiniteOptimum
+
+    true = FiniteOptimum.release
+
+    def wrong(self: Any, counts: Any, *, source: Any) -> Any:
+        drawn = true(self, counts, source=source)
+        return replace(drawn, counts=tuple(counts)) if source.take(1) else drawn
+
+    patch.setattr(FiniteOptimum, "release", wrong)
+
+
+@twin("somebody is weighed by another's level", answered("mean(age, range=[0, 100], step=1)", aim="typical", **LEVELS))
+def _(patch: Patch) -> None:
+    from optimaldp.questions.number_mechanisms import CrossedNumber
+
+    true = CrossedNumber._sums
+
+    def exchanged(self: Any, *given: Any) -> Any:
+        sums = true(self, *given)
+        return replace(sums, below=sums.below[::-1], above=sums.above[::-1])
+
+    patch.setattr(CrossedNumber, "_sums", exchanged)
+
+
 # Arithmetic that everybody uses.
 
 
@@ -441,6 +606,23 @@ def _(patch: Patch) -> None:
 def _(patch: Patch) -> None:
     true = of_counts._noise
     patch.setattr(of_counts, "_noise", lambda bins, epsilon, near: true(bins, epsilon + epsilon, near))
+
+
+@twin("large noise of a histogram is cut off", *COUNTS)
+def _(patch: Patch) -> None:
+    true = of_counts._add
+    near = lambda noise: [max(-3, min(3, int(one))) for one in noise]  # noqa: E731
+    patch.setattr(of_counts, "_add", lambda counts, noise: true(counts, near(noise)))
+
+
+@twin("counts are mapped from the true ones", *COUNTS)
+def _(patch: Patch) -> None:
+    import numpy as np
+
+    drawn, mapped, seen = of_counts._drawn, of_counts.apply_remap, list[Any]()
+    patch.setattr(of_counts, "_drawn", lambda table, *more: (seen.append(table), drawn(table, *more))[1])
+    true = lambda *given, **named: replace(mapped(*given, **named), counts=np.array(seen[-1]))  # noqa: E731
+    patch.setattr(of_counts, "apply_remap", true)
 
 
 # Sanitised tables.
@@ -509,6 +691,45 @@ def _(patch: Patch) -> None:
 def _(patch: Patch) -> None:
     true = planning.read_release_level
     patch.setattr(planning, "read_release_level", lambda *given: doubled(true(*given)))
+
+
+@twin("a table is mapped back from the true counts", table())
+def _(patch: Patch) -> None:
+    drawn, mapped, seen = sanitising.noisy_tables, sanitising._mapped, list[Any]()
+    keep = lambda plan, counted, *more: (seen.append(counted), drawn(plan, counted, *more))[1]  # noqa: E731
+    patch.setattr(sanitising, "noisy_tables", keep)
+    patch.setattr(
+        sanitising,
+        "_mapped",
+        lambda plan, noisy: tuple(replace(one, counts=dict(seen[-1][0].cells)) for one in mapped(plan, noisy)),
+    )
+
+
+def used_up(folder: Path) -> Any:
+    groups = {"trust": {"0.2": odp.Budget(epsilon="0.1")}}
+    with odp.open(PEOPLE, ledger=folder / "l", budget=odp.Budget(epsilon=9), groups=groups):
+        pass
+    return odp.sanitise(PEOPLE, {"vote": ["a", "b"]}, epsilon="0.4", ledger=folder / "l", **LEVELS)
+
+
+@twin("people whose budget is used up are in a table", used_up)
+def _(patch: Patch) -> None:
+    true = sanitising._cells
+    patch.setattr(sanitising, "_cells", lambda counted, table, plan, _, bits: true(counted, table, plan, (), bits))
+
+
+@twin("a table is counted without its condition", table(unit="id", reduce="most-frequent", where="age > 30"))
+def _(patch: Patch) -> None:
+    from optimaldp.sanitising import counting
+
+    true = counting.plan_counting
+    patch.setattr(counting, "plan_counting", lambda at, tally, people: true(at, tally, replace(people, where=None)))
+
+
+@twin("a table says that it costs half", table())
+def _(patch: Patch) -> None:
+    true, half = sanitising.statement_of, approximate(Epsilon.read("0.2"))
+    patch.setattr(sanitising, "statement_of", lambda plan, *more: true(replace(plan, level=half), *more))
 
 
 # Tables that are drawn sparsely.

@@ -29,7 +29,14 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar
 
 from optimaldp.asking.ask import MEANING
-from optimaldp.certify.asked import lost_by, require_charge, require_paid
+from optimaldp.certify.asked import (
+    WatchedBits,
+    lost_by,
+    require_charge,
+    require_own_bits,
+    require_paid,
+    require_reserved,
+)
 from optimaldp.errors import InputError, LevelError, OptimalDPError, PaidRepeatWarning, ReleaseError, TableError
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.epsilon import ZERO
@@ -205,7 +212,7 @@ def _pay_and_draw(
         reservations = book.reserve_together(charges, **_agreed(orders))
     prepared = [_prepare(order, opened, book, orders) for order in (_watched(orders, book) if watched else orders)]
     if book is None or not prepared:
-        return [ready.draw(bits, None) for ready, _ in prepared]
+        return _drawn([ready for ready, _ in prepared], bits, None)
     if not first:
         charges = [
             charge_of(order.asked, used=ready.spent, personal=personal_costs(ready, weightless), data_version=version)
@@ -216,10 +223,20 @@ def _pay_and_draw(
             lost = lost_by(ready.mechanisms, order.asked.level)
             require_paid(charge, lost, [own for own, _ in ready.losses], weightless)
         reservations = book.reserve_together(charges, **_agreed(orders))
+    require_reserved([held.spend for held in reservations], charges)  # nothing is drawn that was not reserved
     _LOG.info("%d charged to %r", len(orders), book.opening.dataset)
-    covered = list(zip(reservations, orders, prepared, strict=True))  # nothing is drawn that was not reserved
-    made = [ready.draw(bits, book.opening.dataset) for _, _, (ready, _) in covered]
-    book.record_together([(held, *order.to_record(one)) for (held, order, _), one in zip(covered, made)])
+    made = _drawn([ready for ready, _ in prepared], bits, book.opening.dataset)
+    book.record_together([(held, *order.to_record(one)) for held, order, one in zip(reservations, orders, made)])
+    return made
+
+
+def _drawn(ready: Sequence[Ready[Made]], bits: BitSource, dataset: str | None) -> list[Made]:
+    """One answer after the other, each from bits of its own."""
+    if len(ready) == 1:
+        return [ready[0].draw(bits, dataset)]
+    taken = [WatchedBits(bits) for _ in ready]
+    made = [one.draw(own, dataset) for one, own in zip(ready, taken)]
+    require_own_bits(taken)
     return made
 
 

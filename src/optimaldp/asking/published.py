@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,13 @@ from optimaldp.asking.ask import MEANING, from_json
 from optimaldp.asking.releasing import restored_answer
 from optimaldp.asking.request import Groups, Request
 from optimaldp.asking.result import About, Release, epsilon_means
-from optimaldp.asking.statements import claimed_optimality, law_document, meaning_of_answer, reliability_of
+from optimaldp.asking.statements import (
+    LEVELS_ARE_PUBLIC,
+    claimed_optimality,
+    law_document,
+    meaning_of_answer,
+    reliability_of,
+)
 from optimaldp.errors import InputError
 from optimaldp.extras import numpy_if_installed
 from optimaldp.laws.law import Aim
@@ -21,8 +28,10 @@ from optimaldp.privacy.levels import single_level
 from optimaldp.privacy.numbers import fraction_text, is_whole
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.questions.personal import FairLevels, HedgedVotes
+from optimaldp.tables.tally import KeyTally
 
 FORMAT = "optimaldp release 2"
+_VERSION = re.compile(r"[0-9]{1,5}(\.[0-9]{1,5}){1,3}((a|b|rc|\.dev|\.post)[0-9]{1,5})*")
 _MOST_PEOPLE = 2**63
 _TEXTS = ("among", "dataset", "time", "version", "format")
 _NO_RELEASE = "is not the document of a release"
@@ -31,19 +40,24 @@ _AS_WRITTEN = "give the document as release --json wrote it"
 
 def request_of(document: Mapping[str, Any]) -> Request:
     """The request that a document is about."""
+    for name in ("epsilon", "neighbours"):
+        _need(bool(document.get(name)), name, document.get(name), "is missing")
     for name in _TEXTS:
         _need(isinstance(document.get(name), (str, type(None))), name, document.get(name), "is not a text")
     for name in ("question", "neighbours"):
         _need(isinstance(document[name], str), name, document[name], "is not a text")
     meaning = document.get("meaning", 1)
-    _need(meaning is None or type(meaning) is int, "meaning", meaning, "is not a whole number")
-    return from_json(document, remedy=_AS_WRITTEN).request()
+    _need(meaning is None or (type(meaning) is int and meaning > 0), "meaning", meaning, "is not a whole number from 1")
+    request = from_json(document, remedy=_AS_WRITTEN).request()
+    request.people.rules(request.tally)  # refuses what reduces nobody's rows
+    return request
 
 
 _OF_EVERY_RELEASE = {
     *("format", "answer", "question", "epsilon", "delta", "neighbours", "certificate", "time", "version"),
     *("spent", "mechanism", "histogram", "answers"),
 }
+_OF_SOME = {"histogram", "answers"}
 _OF_A_SERVICE = {"replayed", "request", "remaining"}
 """What a service writes beside a release."""
 
@@ -133,13 +147,15 @@ def false_claim(
 
     Numbers and names are compared whatever version wrote them, sentences only if it was this one.
     """
-    mechanism = mechanisms[0]
+    mechanism, ours = mechanisms[0], document.get("version") == _own_version()
     if document.get("format") not in (None, FORMAT):
         return "its format is not one that this version knows"
     if (problem := _time_problem(document.get("time"))) or (problem := _version_problem(document.get("version"))):
         return problem
     if (document.get("meaning") or 1) > MEANING:
         return "a later version than this one says what its question means: verify it with that one"
+    if ours and (name := _written_otherwise(document, request)):
+        return f"it does not say what a release of this request says: {name}"
     if "among" in document and document["among"] != request.question.among:
         return "among is not that of its question"
     if not _spent_is_right(document.get("spent"), request, mechanism):
@@ -150,17 +166,34 @@ def false_claim(
     if not isinstance(certificate, Mapping):
         return "its certificate is not an object"
     claims = _numbers(request, mechanism)
-    if document.get("version") == _own_version():
+    if ours:
         claims |= _sentences(request, mechanism) | {"checked": list(checks)}
-        if reliability_known(mechanism):
-            claims["reliable"] = reliability_of(request, mechanisms)
-    for name, value in claims.items():
-        if name in certificate and plain(certificate[name]) != plain(value):
+        known = reliability_known(mechanism)
+        claims["reliable"] = reliability_of(request, mechanisms) if known else certificate.get("reliable")
+    named = [*claims, *certificate] if ours else [name for name in claims if name in certificate]
+    for name in named:
+        if name in ("levels", "not_asked"):
+            continue
+        if name not in claims or name not in certificate or plain(certificate[name]) != plain(claims[name]):
             return f"its certificate says something else than this release can: {name}"
-    told = document.get("version") == _own_version()
-    if not _levels_agree(certificate.get("levels"), certificate.get("not_asked", []), mechanism, told=told):
+    if not _levels_agree(certificate.get("levels"), certificate.get("not_asked", []), mechanism, told=ours):
         return "its certificate says something else than this release can: levels"
     return ""
+
+
+def _written_otherwise(document: Mapping[str, Any], request: Request) -> str:
+    """The first thing that this version writes into every document and that is missing here, or says something else.
+
+    The steward's name for the data and the time of the release follow from nothing: they only have to be there.
+    """
+    said = meaning_of_answer(request, None) | {"format": FORMAT, "neighbours": str(request.neighbours)}
+    for name in sorted(_OF_EVERY_RELEASE - _OF_SOME | set(said)):
+        if name not in document or (name in said and name != "dataset" and plain(document[name]) != plain(said[name])):
+            return name
+    counted = request.groups is None and not isinstance(request.tally, KeyTally)
+    if counted and request.setting(0).people is not None and document["mechanism"].get("people") is None:
+        return "people"
+    return next((name for name in ("certificate", "spent", "time") if not document[name]), "")
 
 
 def reliability_known(mechanism: QuestionMechanism) -> bool:
@@ -168,11 +201,17 @@ def reliability_known(mechanism: QuestionMechanism) -> bool:
     return numpy_if_installed() is not None or not mechanism.question.reliable_by_arrays
 
 
-def not_recomputed(request: Request, mechanism: QuestionMechanism) -> tuple[str, ...]:
-    """What a document says and nobody compared, because it takes arrays that are not installed; privacy is never among it."""
+def not_recomputed(document: Mapping[str, Any], request: Request, mechanism: QuestionMechanism) -> tuple[str, ...]:
+    """What a document says and nobody compared: sentences of another version, and what takes arrays that are not installed.
+
+    Privacy is never among it: the law is made of the document's numbers.
+    """
+    ours = document.get("version") == _own_version()
+    left = [] if ours else ["its sentences, and counts beside a noisy table: another version of optimaldp wrote them"]
     if numpy_if_installed() is not None:
-        return ()
-    left = [] if reliability_known(mechanism) else ["the sentence on how reliable the answer is"]
+        return tuple(left)
+    left += [] if reliability_known(mechanism) else ["the sentence on how reliable the answer is"]
+    left += ["the counts that follow from the noisy table"] if mechanism.follows_by_arrays else []
     if request.aim is Aim.TYPICAL and mechanism.name in (FairLevels.name, HedgedVotes.name):
         left.append("that no other law for these levels is better on average")
     return tuple(left)
@@ -191,6 +230,7 @@ def _sentences(request: Request, mechanism: QuestionMechanism) -> dict[str, Any]
         "theorem": mechanism.proof,
         "optimal": claimed_optimality(request, mechanism),
         "notes": request.notes(),
+        **({"public": LEVELS_ARE_PUBLIC} if mechanism.setting.levels else {}),
     }
 
 
@@ -222,6 +262,8 @@ def _levels_agree(written: object, not_asked: object, mechanism: QuestionMechani
     own = {Epsilon.read(one) for one in written}  # type: ignore[attr-defined]
     lost = {ZERO if one in left else min(one, most) for one in own}
     honoured = {one for one, _ in mechanism.setting.levels}
+    if told and list(written) != [str(one) for one in sorted(own)]:  # type: ignore[call-overload]
+        return False
     return left <= own - {ZERO} and (honoured == lost or (not told and honoured <= lost | {ZERO}))
 
 
@@ -235,12 +277,9 @@ def _time_problem(time: Any) -> str:
 
 
 def _version_problem(version: Any) -> str:
-    if version is None:
-        return ""
-    parts = version.split(".")
-    if not all(part.isdecimal() and len(part) < 6 for part in parts[:2]) or len(parts) < 2:
+    if version is None or not _VERSION.fullmatch(version):
         return "its version is not one"
-    if tuple(map(int, parts[:2])) > tuple(map(int, _own_version().split(".")[:2])):
+    if tuple(map(int, version.split(".")[:2])) > tuple(map(int, _own_version().split(".")[:2])):
         return "a later version than this one wrote it: verify it with that one"
     return ""
 

@@ -20,13 +20,20 @@ from optimaldp.asking.corridor import (
 )
 from optimaldp.asking.request import OTHER, Groups, Request, setting_inside
 from optimaldp.asking.result import About, Release
-from optimaldp.asking.statements import AboutPrepared, meaning_of_answer, warn_of_reading
+from optimaldp.asking.statements import (
+    AboutPrepared,
+    claimed_optimality,
+    guarantee_words,
+    meaning_of_answer,
+    warn_of_reading,
+)
 from optimaldp.certify.asked import (
     lost_by,
     require_alike,
     require_counted,
     require_groups_together,
     require_levels_read,
+    require_names,
     require_planned,
     require_read,
 )
@@ -246,6 +253,8 @@ def settled_request(ask: Ask, opened: Source, book: Ledger | None = None) -> Req
         ask = replace(ask, by=[name for name, _ in found], groups=known)
     request = ask.request()
     require_read({name: getattr(ask, name) for name in FIELDS}, request.said())
+    if request.groups is not None:
+        require_names(request.groups.names, request.said()["groups"])
     if str(request.question) != str(as_question(ask.question)):
         raise NotCertifiedError("What was asked was not read as it was written: question. Nothing was sampled.")
     return request.settled(opened.schema) if request.question.asks_the_schema else request
@@ -278,10 +287,17 @@ class QuestionOrder(Order[Release]):
 
     def prepare(self, counted: Counted, weightless: frozenset[Epsilon]) -> ReadyQuestion:
         prepared, tables = prepare(self.request, counted, weightless)
-        require_draws(
-            lambda made_up, bits: ReadyQuestion(self, prepared, tuple(made_up)).draw(bits, None).answer,
-            [(name, one.mechanism) for name, one in prepared.parts],
-        )
+        guarantee_words(self.request)
+        claimed_optimality(self.request, prepared.mechanism)
+
+        def tried(made_up: Sequence[Table], bits: BitSource) -> Answer:
+            made = ReadyQuestion(self, prepared, tuple(made_up)).draw(bits, None)
+            promise = self.request.level, self.request.neighbours, str(prepared.question), prepared.spent
+            if (made.level, made.neighbours, made.question, made.spent) != promise:
+                raise NotCertifiedError("What would be handed over is not what was promised. Nothing was sampled.")
+            return made.answer
+
+        require_draws(tried, [(name, one.mechanism) for name, one in prepared.parts])
         return ReadyQuestion(self, prepared, tables)
 
     def restored(self, recorded: RecordedAnswer, dataset: str | None) -> Release:
@@ -379,7 +395,8 @@ def prepare(
     require_promise(
         promised(request, question, losses, counted, weightless), [(name, one.mechanism) for name, one in parts]
     )
-    _require_counted(request, question, counted, losses, tables)
+    public = [None if request.groups is None else one.mechanism.setting.people for _, one in parts]
+    _require_counted(request, question, counted, losses, tables, public)
     mechanisms = dict.fromkeys(one.mechanism for _, one in parts)
     spent = lost_by(mechanisms, request.level)
     if spent != request.level:
@@ -398,7 +415,12 @@ def written_sizes(counted: Counted) -> dict[Epsilon, int]:
 
 
 def _require_counted(
-    request: Request, question: Question, counted: Counted, losses: Losses, tables: tuple[Table, ...]
+    request: Request,
+    question: Question,
+    counted: Counted,
+    losses: Losses,
+    tables: tuple[Table, ...],
+    public: Sequence[int | None],
 ) -> None:
     """Have it confirmed that the tables hold each counted person once; keys are counted by their names alone."""
     if isinstance(request.tally, KeyTally):
@@ -413,7 +435,7 @@ def _require_counted(
     for options, chosen in zip(listed, zip(*request.groups.values)):
         inside = [options.index(value) if value in options else len(options) for value in chosen]
         places = [place * (len(options) + 1) + own for place, own in zip(places, inside)]
-    require_counted(counted.cells, tables, groups=places, size=question.cells)
+    require_counted(counted.cells, tables, groups=places, size=question.cells, public=public)
 
 
 def promised(
@@ -433,6 +455,7 @@ def promised(
         1 if groups is None or several is None else min(several, len({*groups.lists[0]} - {OTHER})),
         weightless,
         sum(counted.cells.values()) if n_is_public else None,
+        request.aim,
     )
 
 

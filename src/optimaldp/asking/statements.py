@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 from optimaldp.asking.ask import MEANING, key_of
 from optimaldp.asking.request import Request
 from optimaldp.asking.result import About, Statement, epsilon_means
-from optimaldp.errors import ReadingWarning, printable
+from optimaldp.certify.asked import require_words
+from optimaldp.errors import NotCertifiedError, ReadingWarning, printable
 from optimaldp.privacy import Neighbours
 from optimaldp.privacy.numbers import fraction_text
 from optimaldp.questions.base import Detailed
-from optimaldp.questions.claims import NOT_CLAIMED
+from optimaldp.questions.claims import NOT_CLAIMED, SENTENCES
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.tables.plans import filled_columns, reading_cautions
 from optimaldp.tables.schema import Schema
@@ -24,6 +25,7 @@ from optimaldp.tables.schema import Schema
 if TYPE_CHECKING:
     from optimaldp.asking.releasing import Prepared
 
+LEVELS_ARE_PUBLIC = "each person's level, and how many people have it, are treated as public"
 _LARGE_EPSILON = 10
 _IDENTIFIER = re.compile(
     r"(^|_|\b)(id|ids|uid|uuid|guid|key|code|nr|no|number|person|patient|user|member|customer|client|student|household|"
@@ -131,12 +133,13 @@ class AboutPrepared(About):
 def statement(prepared: Prepared) -> Statement:
     """The public statement of a release."""
     request, mechanism = prepared.request, prepared.mechanism
+    neighbours, means = guarantee_words(request)
     return {
         "protected": request.protected(),
-        "epsilon_means": epsilon_means(request.level, request.limited),
+        "epsilon_means": means,
         "reliable": reliability_of(request, [certified.mechanism for _, certified in prepared.parts]),
         "mechanism": mechanism.name,
-        "neighbours": request.neighbours_words(),
+        "neighbours": neighbours,
         "checked": list(dict.fromkeys(check for _, part in prepared.parts for check in part.finding.checks)),
         "theorem": mechanism.proof,
         "optimal": claimed_optimality(request, mechanism),
@@ -145,6 +148,13 @@ def statement(prepared: Prepared) -> Statement:
         **_personal(prepared),
         "mechanism_document": law_document(mechanism, request, _group_sizes(prepared)),
     }
+
+
+def guarantee_words(request: Request) -> tuple[str, str]:
+    """Which tables are neighbours and what epsilon means for them, as it is printed: the referee has read both."""
+    neighbours, means = request.neighbours_words(), epsilon_means(request.level, request.limited)
+    require_words(request, neighbours, means)
+    return neighbours, means
 
 
 def reliability_of(request: Request, mechanisms: Sequence[QuestionMechanism]) -> str:
@@ -161,6 +171,8 @@ def claimed_optimality(request: Request, mechanism: QuestionMechanism) -> str:
     """In which sense the whole release is the best: what holds inside one private group does not hold for all of them."""
     if request.groups is not None and not request.groups.public and not mechanism.setting.groups:
         return NOT_CLAIMED
+    if mechanism.optimality not in SENTENCES:
+        raise NotCertifiedError("What would be claimed stands in no table. Nothing was sampled and nothing was spent.")
     return mechanism.optimality
 
 
@@ -180,10 +192,10 @@ def _personal(prepared: Prepared) -> dict[str, Any]:
         return {}
     not_asked = [str(own) for own, lost in prepared.losses if lost.is_zero and not own.is_zero]
     return {
-        "levels": [str(own) for own, _ in prepared.losses],
+        "levels": [str(own) for own in sorted({own for own, _ in prepared.losses})],
         **({"not_asked": not_asked} if not_asked else {}),
         "aim": str(prepared.request.aim),
-        "public": "each person's level, and how many people have it, are treated as public",
+        "public": LEVELS_ARE_PUBLIC,
     }
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from optimaldp import __version__
 from optimaldp.asking.published import (
     differing_field,
     false_claim,
@@ -137,26 +138,24 @@ def _read(path: str) -> Mapping[str, Any]:
 
 def verify_document(document: Mapping[str, Any]) -> ReleaseVerdict:
     """Re-examine the document of a release, or the statement of a sanitised table."""
-    if document.get("kind") == SANITISED:
-        try:
-            return _statement_verdict(document)
-        except OptimalDPError as error:
-            return ReleaseVerdict(False, (), str(error))
-        except (KeyError, TypeError, ValueError):
-            return ReleaseVerdict(False, (), "a recipe of noise in the statement has another form than sanitise writes")
-    if not {"question", "answer", "epsilon", "neighbours"} <= set(document):
+    sanitised, mechanism = document.get("kind") == SANITISED, document.get("mechanism")
+    if not sanitised and not {"question", "answer", "epsilon", "neighbours"} <= set(document):
         remedy = "give what release --json wrote, or the .json beside sanitised rows"
         raise InputError("document", sorted(map(str, document)), "is not the document of a release", remedy)
-    mechanism = document.get("mechanism")
-    if not isinstance(mechanism, Mapping):
+    if not sanitised and not isinstance(mechanism, Mapping):
         rule = "is missing, so its law cannot be computed again (version 0.1.0 did not write it)"
         raise InputError("mechanism", mechanism, rule, "release it anew")
     try:
-        return _compared(document, request_of(document), mechanism)
+        if isinstance(mechanism, Mapping) and not sanitised:
+            return _compared(document, request_of(document), mechanism)
+        return _statement_verdict(document)
     except OptimalDPError as error:
         return ReleaseVerdict(False, (), str(error))
     except RecursionError:
         return ReleaseVerdict(False, (), "the document is nested too deeply")
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+        wrote = "sanitise" if sanitised else "release"
+        return ReleaseVerdict(False, (), f"a part of the document has another form than {wrote} writes")
 
 
 def _compared(document: Mapping[str, Any], request: Request, published: Mapping[str, Any]) -> ReleaseVerdict:
@@ -178,7 +177,7 @@ def _compared(document: Mapping[str, Any], request: Request, published: Mapping[
     checks = tuple(dict.fromkeys(check for finding in findings for check in finding.checks))
     if claim := false_claim(document, request, mechanisms, checks):
         return ReleaseVerdict(False, (), claim)
-    return ReleaseVerdict(True, checks, not_recomputed=not_recomputed(request, mechanisms[0]))
+    return ReleaseVerdict(True, checks, not_recomputed=not_recomputed(document, request, mechanisms[0]))
 
 
 def _statement_verdict(document: Mapping[str, Any]) -> ReleaseVerdict:
@@ -242,14 +241,17 @@ def _spent_on_choices(selection: object, neighbours: Neighbours) -> Epsilon:
 
 def _contradiction(document: Mapping[str, Any], request: Request, mechanisms: list[QuestionMechanism]) -> str:
     """Whether what stands beside the answer, or beside that of each group, follows from it."""
+    if "histogram" in document and document.get("version") != __version__:
+        return ""  # another version chose remaps by other rules
     if request.groups is None:
         return mechanisms[0].contradiction(document["answer"], document)
-    written = document.get("answers", {})
-    known = isinstance(written, Mapping) and all(isinstance(one, Mapping) for one in written.values())
-    if not known or (written and {name: one.get("answer") for name, one in written.items()} != document["answer"]):
+    numbers, tables = document.get("answers", {}), (document.get("histogram") or {}).get("groups", {})
+    known = isinstance(numbers, Mapping) and all(isinstance(one, Mapping) for one in numbers.values())
+    if not known or (numbers and {name: one.get("answer") for name, one in numbers.items()} != document["answer"]):
         return "the answers beside their intervals are not the answers of its groups"
     for (name, answer), mechanism in zip(document["answer"].items(), mechanisms):
-        if wrong := mechanism.contradiction(answer, written.get(name) or {}):
+        beside = {**numbers.get(name, {}), "histogram": tables.get(name)}
+        if wrong := mechanism.contradiction(answer, beside):
             return wrong
     return ""
 

@@ -5,11 +5,13 @@ Each check knows the rule by itself and shares no code with what it looks at. A 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -21,6 +23,7 @@ from optimaldp.privacy.epsilon import ZERO
 
 _NOTHING = "Nothing was sampled and nothing was spent."
 _BITS = 256  # of the exponential that is worked out here, beside those of the number itself
+_ROUNDED = Fraction(1, 10**12)  # a chance that is printed was rounded up from a float
 _AGREE = Fraction(1, 2**100)  # how far an enclosure may be from it, as a part of it
 
 
@@ -41,10 +44,57 @@ def _says(name: str, written: object, read: object) -> bool:
         number = _plain_number(written)
         return number is None or _plain_number(read) == number
     if name == "groups":
-        return (written is None) == (read is None)
-    if name in ("where", "unit", "by", "levels", "public_groups", "groups_per_person"):
-        return bool((written or None) == read)
+        return _texts(written) == _texts(read) if _texts(written) else (written is None) == (read is None)
+    if name in _AS_WRITTEN:
+        return bool((written or None) == (read or None))
     return True
+
+
+def _texts(listed: object) -> list[Any]:
+    """Texts in a list, or in lists of their own; nothing where something is no text: other values are written as texts first."""
+    parts = listed if isinstance(listed, (list, tuple)) else ()
+    read = [one if isinstance(one, str) else _texts(one) for one in parts]
+    return read if all(read) else []
+
+
+def require_names(names: Iterable[str], written: Sequence[Any]) -> None:
+    """Refuse groups under other names than their values, in the order in which they are written."""
+    lists = written if written and isinstance(written[0], list) else [written]
+    if list(names) != [", ".join(values) for values in product(*lists)]:
+        raise NotCertifiedError(f"The groups do not have the names of their values. {_NOTHING}")
+
+
+_AS_WRITTEN = ("where", "unit", "by", "levels", "public_groups", "groups_per_person", "reduce", "reduce_order")
+
+
+_AT_MOST = re.compile(r"right at most ([0-9.]+) % of the time")
+
+
+def require_words(asked: Any, neighbours: str, means: str) -> None:
+    """Refuse a printed guarantee that names another relation, hides what is public, or says that less can be guessed."""
+    replaced, public = asked.neighbours is Neighbours.SUBSTITUTION, _public(asked)
+    same_relation = ("replaced" in neighbours) is replaced and ("appears or disappears" in neighbours) is not replaced
+    same_group = ("of the same group" in neighbours) is (replaced and bool(public))
+    named = all(name in neighbours for name in public) or not replaced
+    written = _AT_MOST.search(means)
+    with precision(_BITS):
+        ratio = asked.level.epsilon.exp()
+        chance = ((ratio + ball(asked.level.delta)) / (ratio + 1)).min(ball(Fraction(1)))
+        enough = written is not None and bool(ball(Fraction(written[1]) / 100 + _ROUNDED) >= chance)
+    if not (same_relation and same_group and named and enough):
+        raise NotCertifiedError(f"The guarantee that would be printed is not the one that was examined. {_NOTHING}")
+
+
+def _public(asked: Any) -> tuple[str, ...]:
+    """What is treated as public: who is in a part, in a group that is declared public, or has a level."""
+    part = () if asked.people.part is None else (asked.people.part[0],)
+    groups = getattr(asked, "groups", None)
+    declared = (groups.columns if groups else (_COMPARED,)) if getattr(asked, "public_groups", False) else ()
+    levels = () if asked.people.levels is None else (asked.people.levels,)
+    return tuple(dict.fromkeys((*part, *declared, *levels)))
+
+
+_COMPARED = "the two groups that are compared"
 
 
 def _plain_number(written: object) -> Fraction | None:
@@ -64,11 +114,12 @@ def require_counted(
     groups: Sequence[int] | None = None,
     size: int = 0,
     by_level: Sequence[tuple[Epsilon, Mapping[int, int]]] = (),
+    public: Sequence[int | None] = (),
 ) -> None:
     """Refuse tables that do not hold every counted person once: in their own group, and at the level that they lose.
 
     *groups*: the place of each group among the first readings, of which each has *size* cells. *by_level*: what the people
-    of each written level lose, with their cells.
+    of each written level lose, with their cells. *public*: how many people each table is said to have, where that is public.
     """
     if groups is None:
         own, whole = tables[0], _summed([(0, cells)])
@@ -79,6 +130,7 @@ def require_counted(
         held = [
             _summed([(place, table.cells)]).get(place, {}) for place, table in zip(groups, tables, strict=True)
         ] == [inside.get(place, {}) for place in groups]
+    held = held and all(known in (None, table.people) for known, table in zip(public, tables))
     if not held:
         raise NotCertifiedError(f"People are not counted once and in their own place. {_NOTHING}")
 
@@ -122,7 +174,7 @@ def require_charge(charge: Any, asked: Any) -> None:
     """Refuse to charge something else than what is asked: another question, level, part, column of levels or public column."""
     people = asked.people
     part = None if people.part is None else people.part[1]
-    wanted = asked.text, asked.level, part, people.levels, tuple(asked.public)
+    wanted = asked.text, asked.level, part, people.levels, _public(asked)
     if wanted != (charge.question, charge.level, charge.part, charge.levels, tuple(charge.public)):
         raise NotCertifiedError("What would be charged is not what was asked. Nothing was sampled.")
 
@@ -144,6 +196,42 @@ def require_paid(
         enough = enough and paid is not None and paid.epsilon >= own_loss and (free or paid.delta >= lost.delta)
     if not enough:
         raise NotCertifiedError("What would be paid is less than what is lost. Nothing was sampled.")
+
+
+def require_reserved(spends: Iterable[Any], charges: Iterable[Any]) -> None:
+    """Refuse to draw where a ledger holds another spend than the one that it was asked for."""
+    for spend, charge in zip(spends, charges, strict=True):
+        paid = charge.used or charge.level
+        if (spend.question, spend.bound.epsilon, spend.bound.delta) != (charge.question, paid.epsilon, paid.delta):
+            raise NotCertifiedError("What the ledger holds is not what would be paid. Nothing was sampled.")
+
+
+class WatchedBits:
+    """Bits that are handed through, with the first 64 of them kept: what two answers share would tell one by the other."""
+
+    def __init__(self, source: Any) -> None:
+        self._source, self._first, self._count = source, 0, 0
+
+    def take(self, count: int) -> int:
+        value: int = self._source.take(count)
+        kept = max(0, min(count, _FIRST - self._count))
+        self._first, self._count = self._first << kept | value >> (count - kept), self._count + kept
+        return value
+
+    @property
+    def first(self) -> int | None:
+        """The first 64 bits; ``None`` where fewer were taken."""
+        return self._first if self._count == _FIRST else None
+
+
+_FIRST = 64
+
+
+def require_own_bits(taken: Iterable[WatchedBits]) -> None:
+    """Refuse answers that were drawn from the same bits: by chance two begin alike once in 10^19 draws."""
+    begun = [one.first for one in taken if one.first is not None]
+    if len(set(begun)) < len(begun):
+        raise NotCertifiedError("Two answers were drawn from the same bits.")
 
 
 # One table, one draw: whoever holds the counts of people may ask for one answer, and not for the best of several.

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
-from optimaldp.certify.core.drawing import Words
+from optimaldp.certify.core.drawing import ScriptedBits, Words
 from optimaldp.certify.core.examined import Finding
 from optimaldp.certify.folding import counted_once
 from optimaldp.certify.noise import (
     STREAMS,
+    Rows,
     Stream,
     borders_problem,
     certify_rows,
@@ -29,6 +32,8 @@ from optimaldp.privacy.balls import Ball, integer_above, integer_below, precisio
 _SHORT, _LARGE = (approximate(Epsilon.read("ln(6)")), approximate(Epsilon.read(1))), approximate(Epsilon.read("0.1"))
 _PEOPLE = 1000  # people in a cell of a made-up table
 _WORD = 64
+_ANSWERS_OF_A_ROW = 4
+_BEYOND = Fraction(1, 3 * 2**64), Fraction(2, 3 * 2**64)  # bits behind the first word: 0101... and 1010...
 
 
 def examine_noise(mechanism: Any) -> Finding:
@@ -70,10 +75,29 @@ def examine_rows(mechanism: Any) -> Finding:
         if sum(abs(a - b) for a, b in zip(here, there)) == 2
     ]
     try:
-        passed = certify_rows(values, places, edges, epsilon=mechanism.setting.level.epsilon).finding
+        rows = certify_rows(values, places, edges, epsilon=mechanism.setting.level.epsilon)
     except NotCertifiedError as error:
         return Finding(False, (), str(error))
-    return counted_once(mechanism, passed)
+    if not _rows_are_drawn(mechanism, vertices, rows.mechanism):
+        return Finding(False, rows.finding.checks, "the sampler does not draw the row of the true histogram")
+    sampled = "the sampler, at the middle of each answer's stretch of a few rows"
+    return counted_once(mechanism, Finding(True, (*rows.finding.checks, sampled)))
+
+
+def _rows_are_drawn(mechanism: Any, vertices: Sequence[Any], rows: Rows) -> bool:
+    """Draw each of the likeliest answers of the first, a middle and the last row by the middle of its stretch of [0, 1)."""
+    places = 2 if mechanism.question.spec()["among"] else 1
+    for true in {0, len(rows) // 3, len(rows) - 1}:
+        table = Table({cell * places: people for cell, people in enumerate(vertices[true]) if people})
+        ends = list(accumulate(rows[true], initial=Fraction(0)))
+        possible = (answer for answer in range(len(vertices)) if rows[true][answer])
+        for answer in sorted(possible, key=lambda answer: -rows[true][answer])[:_ANSWERS_OF_A_ROW]:
+            middle = (ends[answer] + ends[answer + 1]) / 2
+            for beyond in _BEYOND:
+                drawn = mechanism.draw(table, ScriptedBits(middle + beyond))
+                if tuple(drawn.values()) != tuple(vertices[answer]):
+                    return False
+    return True
 
 
 def examine_kept(mechanism: Any) -> Finding:

@@ -9,6 +9,7 @@ instead of 64 at once, and at the real level the words next to the border betwee
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -33,6 +34,7 @@ _CLASS_DEPTH = 10  # bits of a draw by classes, of which one at a time is taken
 _ONE_BY_ONE = "one leader after the other"  # in the name of the way that does not weigh all lists
 _BY_CLASSES = "by signed shortfall"  # in the name of the way that counts lists instead of writing them down
 _HALF = 1 << 63
+_OFTEN = 200
 
 
 def leaders_are_drawn(mechanism: object) -> bool:
@@ -75,11 +77,24 @@ def _follows(drawing: _Drawing) -> bool:
         cases = (*cases, (3, 2, (0, 0, 0), 1))  # then the second leader is drawn among several as well
     elif _by_classes(mechanism):
         cases = tuple((len(counts), 2, counts, 1) for counts in ((0, 1), (0, 0, 0), (1, 0, 0), (2, 1, 0)))
+    known = len(_options(mechanism))
     return all(
         _draws_exactly(_small(mechanism, options, size), counts, bits)
         for options, size, counts, bits in cases
-        if options <= len(_options(mechanism))
-    )
+        if options <= known
+    ) and (known < 3 or _draws_as_often(_small(mechanism, 3, 2)))
+
+
+def _draws_as_often(mechanism: Any) -> bool:
+    """Many draws at three different counts, from bits that are written down: the true list about as often as its law says."""
+    places = 2 if mechanism.question.among is not None else 1
+    counts = (3, 2, 1)
+    table = Table({option * places: number for option, number in enumerate(counts)})
+    with precision(_BITS):
+        chance = float(ball(mechanism.chosen.probabilities(counts)[0, 1]).mid())
+    truth = list(mechanism.question.answers[:2])
+    drawn = sum(list(mechanism.draw(table, Stream(f"often {turn}"))) == truth for turn in range(_OFTEN))
+    return abs(drawn - _OFTEN * chance) < 6 * math.sqrt(_OFTEN * chance * (1 - chance))
 
 
 def _by_classes(mechanism: Any) -> bool:

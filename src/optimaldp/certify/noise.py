@@ -11,6 +11,7 @@ from itertools import combinations, product
 from math import comb
 from typing import Any, Protocol, TypeVar
 
+from optimaldp.certify.asked import arithmetic_holds
 from optimaldp.certify.core.examined import Certified, Finding, mint
 from optimaldp.errors import CertificateError, NotCertifiedError
 from optimaldp.privacy.balls import Ball, integer_above, integer_below, precision, sign
@@ -593,6 +594,8 @@ def certify_noise(noise: AnyNoise, *, cells: int, epsilon: Epsilon, neighbours: 
     """Certify the noise of a table; raises :class:`~optimaldp.errors.NotCertifiedError` where it is not the one it needs."""
     verdict = check_noise(noise.recipe_document, cells=cells, epsilon=epsilon, neighbours=neighbours)
     checks = ("the recipe of the noise, in exact arithmetic: every cell, every neighbour",)
+    if not arithmetic_holds(epsilon):
+        return mint(noise, Finding(False, (), "e^epsilon is not what a series gives"))
     return mint(noise, Finding(verdict.accepted, checks, "; ".join(verdict.objections)))
 
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from optimaldp.certify.noise import certify_noise, require_sampler, require_table_draw
-from optimaldp.errors import HistogramError
+from optimaldp.certify.noise import Stream, certify_noise, require_sampler, require_table_draw
+from optimaldp.errors import HistogramError, NotCertifiedError
 from optimaldp.extras import numpy_if_installed
 from optimaldp.histograms.independent import IndependentPrior, read_independent_prior
 from optimaldp.histograms.margins import TwoWayTable, two_way_table
@@ -297,17 +297,34 @@ def private_histogram(
     require_sampler(noise)
     _require_drawn(relation)
     noisy = _drawn(table, noise, source)
+    return after_noise(noisy, noise, relation, prior=belief, remap=name, keep_total=keep_total, labels=names)
+
+
+def after_noise(
+    noisy: Any,
+    noise: HistogramNoise | LaplaceNoise,
+    relation: Neighbours,
+    *,
+    prior: object,
+    remap: str | None,
+    keep_total: bool | None,
+    labels: tuple[str, ...],
+) -> HistogramRelease:
+    """Everything that follows the noise, by public rules alone: no true count comes here. It can be computed again."""
+    level, public_total = noise.epsilon, relation is Neighbours.SUBSTITUTION
+    belief = _read_belief(prior, len(noisy), public_total)
+    name = read_remap(remap, belief, public_total=public_total)
     mapped = apply_remap(name, noisy, epsilon=level, prior=belief, public_total=public_total, keep_total=keep_total)
-    people = sum(table) if public_total else None
-    least = least_possible(len(table), epsilon=level, neighbours=relation, people=people, prior=belief)
-    bound = None if least is not None else least_at_least(len(table), epsilon=level, people=people, prior=belief)
+    people = sum(map(int, noisy)) if public_total else None
+    least = least_possible(len(noisy), epsilon=level, neighbours=relation, people=people, prior=belief)
+    bound = None if least is not None else least_at_least(len(noisy), epsilon=level, people=people, prior=belief)
     error = mapped.expected_error
-    if least is not None and name == "bayes" and attained(len(table), relation, belief):
+    if least is not None and name == "bayes" and attained(len(noisy), relation, belief):
         error = least
     return HistogramRelease(
         _plain(mapped.counts),
         _plain(noisy),
-        names,
+        labels,
         level,
         relation,
         mapped.remap,
@@ -328,17 +345,38 @@ def _drawn(table: list[int], noise: HistogramNoise | LaplaceNoise, source: BitSo
     return _add(table, noise.sample(source))
 
 
+_TRIED = Epsilon.read(1), Epsilon.read("0.1")  # at the lower one noise is large
+
+
 @lru_cache(maxsize=2)
 def _require_drawn(neighbours: Neighbours) -> None:
-    """Have the code that adds the noise examined, once in a process: on a made-up table, with bits that are written down."""
-    epsilon, bins = Epsilon.read(1), 3
-    noise = _noise(bins, epsilon, neighbours)
+    """Have the code that adds the noise examined, once in a process: on made-up tables, with bits that are written down."""
+    bins = 3
+    for epsilon in _TRIED:
+        noise = _noise(bins, epsilon, neighbours)
 
-    def draw(people: Mapping[str, Mapping[int, int]], by_level: bool, bits: BitSource) -> list[list[int]]:
-        table = [sum(cells.get(place, 0) for cells in people.values()) for place in range(bins)]
-        return [list(_plain(_drawn(table, noise, bits)))]
+        def draw(
+            people: Mapping[str, Mapping[int, int]], _: bool, bits: BitSource, noise: Any = noise
+        ) -> list[list[int]]:
+            table = [sum(cells.get(place, 0) for cells in people.values()) for place in range(bins)]
+            return [list(_plain(_drawn(table, noise, bits)))]
 
-    require_table_draw(draw, [noise.recipe], epsilon, neighbours, levels=False)
+        require_table_draw(draw, [noise.recipe], epsilon, neighbours, levels=False)
+    _require_nothing_else(_noise(bins, _TRIED[-1], neighbours), neighbours)
+
+
+def _require_nothing_else(noise: HistogramNoise | LaplaceNoise, neighbours: Neighbours) -> None:
+    """Refuse counts that are not made of the noisy table alone: whatever was drawn since, they are the same."""
+    remap = "none" if numpy_if_installed() is None else "projection"
+
+    def shown(table: list[int]) -> tuple[int, ...]:
+        _drawn(table, noise, Stream("another table"))
+        made = after_noise(noisy, noise, neighbours, prior=None, remap=remap, keep_total=None, labels=("", "", ""))
+        return made.counts
+
+    noisy = _drawn([70, 20, 10], noise, Stream("a table"))
+    if shown([70, 20, 10]) != shown([10, 0, 90]):
+        raise NotCertifiedError("The counts are not made of the noisy table alone. Nothing was sampled.")
 
 
 def check_mapping(bins: int, prior: object, remap: str | None, neighbours: Neighbours) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from optimaldp.errors import InputError, LevelError, QuestionError
+from optimaldp.extras import numpy_if_installed
 from optimaldp.histograms.finite.optimum import FiniteOptimum, finite_optimum
 from optimaldp.histograms.margins import fitted_to_margins
 from optimaldp.histograms.noise.laplace import LaplaceNoise
@@ -15,7 +17,14 @@ from optimaldp.histograms.noise.lattice_noise import HistogramNoise
 from optimaldp.histograms.noise.recipes import NoiseRecipe, laplace_recipe, lattice_recipe
 from optimaldp.histograms.prior_text import read_prior_text, write_prior
 from optimaldp.histograms.public_error import least_possible
-from optimaldp.histograms.release import HistogramRelease, Kept, check_mapping, private_histogram, thinned
+from optimaldp.histograms.release import (
+    HistogramRelease,
+    Kept,
+    after_noise,
+    check_mapping,
+    private_histogram,
+    thinned,
+)
 from optimaldp.laws.law import Law, Table
 from optimaldp.privacy.epsilon import Epsilon
 from optimaldp.privacy.neighbours import Neighbours
@@ -48,7 +57,6 @@ def restored_histogram(counts: Mapping[str, int], details: object) -> HistogramR
         remedy = "only histograms with noise have one, and those that this version recorded"
         raise InputError("histogram", "this release", "has no noisy table", remedy)
     epsilon, relation = Epsilon.read(str(details["epsilon"])), Neighbours(details["neighbours"])
-    noise = HistogramNoise if relation is Neighbours.SUBSTITUTION else LaplaceNoise
     return HistogramRelease(
         tuple(counts.values()),
         tuple(map(int, details["noisy"])),
@@ -56,13 +64,17 @@ def restored_histogram(counts: Mapping[str, int], details: object) -> HistogramR
         epsilon,
         relation,
         str(details["remap"]),
-        noise(len(counts), epsilon),
+        _noise_of(len(counts), epsilon, relation),
         str(details["reason"]),
         details["learned_error"],
         _pair(details.get("error_interval")),
         details.get("least_possible"),
         details.get("least_at_least"),
     )
+
+
+def _noise_of(bins: int, epsilon: Epsilon, relation: Neighbours) -> HistogramNoise | LaplaceNoise:
+    return (HistogramNoise if relation is Neighbours.SUBSTITUTION else LaplaceNoise)(bins, epsilon)
 
 
 def _pair(interval: Any) -> tuple[float, float] | None:
@@ -78,6 +90,8 @@ class NoisyCounts(QuestionMechanism):
 
     uses_delta = False  # delta buys nothing where the cells are known
     listed = False
+
+    follows_by_arrays = True
 
     def __post_init__(self) -> None:
         if self.setting.level.epsilon.is_zero:  # here, so that nothing is spent before it is noticed
@@ -118,6 +132,27 @@ class NoisyCounts(QuestionMechanism):
         )
         return self._answered(drawn)
 
+    def contradiction(self, answer: object, written: Mapping[str, Any]) -> str:
+        """What is shown follows from the noisy table by public rules: it is worked out again."""
+        if numpy_if_installed() is None:
+            return ""
+        details, question = written["histogram"], cast("Any", self.question)
+        again = after_noise(
+            details["noisy"],
+            _noise_of(len(self.answers), self.setting.level.epsilon, self.setting.neighbours),
+            self.setting.neighbours,
+            prior=question.belief(),
+            remap=question.remap,
+            keep_total=self.keeps_total,
+            labels=tuple(self.answers),
+        )
+        if len(details["noisy"]) != len(self.answers) or again.total not in (None, self.setting.people):
+            return "its noisy table is not one of its question"
+        shown = self._answered(again)
+        if type(shown)(answer) != shown or not _alike(details, shown.details):
+            return "what stands beside its noisy table does not follow from it"
+        return ""
+
     @property
     def keeps_total(self) -> bool | None:
         """Whether the counts add up to the public number of people: a reader expects it unless the question names a remap."""
@@ -155,9 +190,8 @@ class NoisyCounts(QuestionMechanism):
             return (
                 f"All counts together are expected to be off by {least:.3g} people under the prior, the least possible."
             )
-        make = HistogramNoise if self.setting.neighbours is Neighbours.SUBSTITUTION else LaplaceNoise
-        error = make(len(self.answers), self.setting.level.epsilon).expected_error()
-        return f"The noise on all counts together is expected to be at most {float(error):.3g} people."
+        noise = _noise_of(len(self.answers), self.setting.level.epsilon, self.setting.neighbours)
+        return f"The noise on all counts together is expected to be at most {float(noise.expected_error()):.3g} people."
 
     def _least(self) -> float | None:
         question: Any = self.question
@@ -217,9 +251,14 @@ class FiniteCounts(QuestionMechanism):
         raise QuestionError("question", str(self.question), "has no short list of answers")
 
     def draw(self, table: Table, source: BitSource) -> Answer:
-        optimum = self.found()
-        drawn = optimum.release(self.question.fold(table.cells), source=source)
-        return ReleasedCounts.of(self.answers, drawn.counts, {"expected_error": float(optimum)})
+        drawn = self.found().release(self.question.fold(table.cells), source=source)
+        return ReleasedCounts.of(self.answers, drawn.counts, self._details())
+
+    def _details(self) -> dict[str, Any]:
+        return {"expected_error": float(self.found())}
+
+    def contradiction(self, answer: object, written: Mapping[str, Any]) -> str:
+        return "" if _alike(written["histogram"], self._details()) else "its expected error is not that of the optimum"
 
     def possible(self, answer: object) -> bool:
         return _is_histogram(answer, self)
@@ -227,6 +266,20 @@ class FiniteCounts(QuestionMechanism):
     def reliability(self) -> str:
         off = float(self.found())
         return f"All counts together are expected to be off by {off:.3g} people under the prior, the least possible."
+
+
+def _alike(written: Any, value: Any) -> bool:
+    """Whether a document says this value, and nothing beside it; of numbers that floats make a part of 10^6 is left open."""
+    if isinstance(value, dict):
+        return set(written) == set(value) and all(_alike(written[name], one) for name, one in value.items())
+    if isinstance(value, list):
+        return len(written) == len(value) and all(map(_alike, written, value))
+    if isinstance(value, float):
+        return not isinstance(written, str) and math.isclose(written, value, rel_tol=_AS_GOOD)
+    return type(written) is type(value) and bool(written == value)
+
+
+_AS_GOOD = 1e-6
 
 
 def _is_histogram(answer: object, mechanism: QuestionMechanism) -> bool:

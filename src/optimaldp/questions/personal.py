@@ -248,7 +248,7 @@ def _written_law(setting: Setting, document: Mapping[str, Any]) -> LevelLaw:
     if not 0 <= width <= people:
         raise InputError("M", document.get("M"), f"is not between 0 and the {people} people", remedy)
     cap = None if document.get("cap") is None else Epsilon.read(document["cap"], name="cap")
-    if cap is not None and cap.infinite:
+    if cap is not None and cap >= setting.levels[-1][0]:
         raise InputError("cap", document["cap"], "cuts nothing", remedy)
     return LevelLaw(width / people, cap)
 

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from optimaldp.certify.asked import require_planned
 from optimaldp.questions.base import outside_last
 from optimaldp.questions.columns import Column
-from optimaldp.tables import Condition, Counted, People, Tally, count_people, plan_counting
+from optimaldp.tables import Condition, Counted, People, Source, Tally, count_checked, plan_counting
 
 
 def check_table(opened: Any, columns: Sequence[Column], people: People, among: str | None = None) -> None:
@@ -16,12 +17,15 @@ def check_table(opened: Any, columns: Sequence[Column], people: People, among: s
     plan_counting(opened, _tally(columns, among), people)
 
 
-def count_table(opened: object, columns: Sequence[Column], people: People, among: str | None = None) -> Counted:
+def count_table(opened: Source, columns: Sequence[Column], people: People, among: str | None = None) -> Counted:
     """The people in each cell of the crossed columns; last in each column, everybody else.
 
     Whoever is not *among* those who are asked is in the very last cell, like a person without any value.
     """
-    counted = count_people(opened, _tally(columns, among), people)
+    tally = _tally(columns, among)
+    planned = plan_counting(opened, tally, people)
+    require_planned(planned.asked, (tally, people))
+    counted = count_checked(opened, planned)
     if among is None:
         return counted
     shape = counted.shape[:-1]

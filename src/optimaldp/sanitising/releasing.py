@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack
 
 from optimaldp.asking.ask import Ask, takes_options
@@ -217,6 +218,9 @@ class ReadyTable(Ready[Sanitised]):
         else:
             drawn, codes, seed = _draw(plan, self.counted, self.weightless, source)
         statement = statement_of(plan, drawn, codes, dataset, datetime.datetime.now(datetime.UTC))
+        promised = self.order.plan
+        if (statement["epsilon"], statement["neighbours"]) != (str(promised.level.epsilon), promised.neighbours.value):
+            raise NotCertifiedError("What would be stated is not what was promised.")
         return _made(plan, self.order.opened, drawn, codes, seed, statement)
 
 
@@ -391,11 +395,15 @@ def require_drawn(plan: SanitisingPlan) -> None:
         require_sampler(noise.mechanism)
     tried = _with_few_values(plan)
 
-    def draw(people: Mapping[str, Mapping[int, int]], by_level: bool, bits: BitSource) -> list[Any]:
-        counted = _made_up(tried.tables, people, by_level)
-        return [_drawn_cells(one) for one in noisy_tables(tried, counted, frozenset(), bits)]
+    def draw(
+        people: Mapping[str, Mapping[int, int]], by_level: bool, bits: BitSource, left_out: str = "0"
+    ) -> list[Any]:
+        counted = _made_up(tried.tables, {left_out if own == "0" else own: c for own, c in people.items()}, by_level)
+        return [_drawn_cells(one) for one in noisy_tables(tried, counted, frozenset({Epsilon.read(left_out)}), bits)]
 
-    require_table_draw(draw, [_recipe(noise.mechanism) for noise in tried.noises], _TRIED, plan.neighbours)
+    used_up = partial(draw, left_out="1/4")  # whose own budget is used up is left out like somebody of level 0
+    for one in (draw, used_up) if plan.people.levels is not None else (draw,):
+        require_table_draw(one, [_recipe(noise.mechanism) for noise in tried.noises], _TRIED, plan.neighbours)
     if plan.method == "chosen":
         _require_choice(plan.neighbours)
         _require_chosen(tried)
@@ -519,9 +527,11 @@ def _require_own_level(plan: SanitisingPlan, own: Epsilon, unasked: frozenset[Ep
 
 def _require_nothing_else(plan: SanitisingPlan, draw: Callable[..., Any]) -> None:
     """Refuse rows that are not made of the noisy tables alone: for made-up people, from bits that are written down."""
-    for cells in ({0: 9, 1: 2}, {1: 30}):
+    for cells, others in (({0: 9, 1: 2}, {0: 2, 1: 9}), ({1: 30}, {0: 30})):
         counted, bits = _made_up(plan.tables, {"1": cells}, False), Stream("rows")
-        alone, rows, other = _from_noise(plan, noisy_tables(plan, counted, frozenset(), bits), bits)
+        noisy = noisy_tables(plan, counted, frozenset(), bits)
+        noisy_tables(plan, _made_up(plan.tables, {"1": others}, False), frozenset(), Stream("other people"))
+        alone, rows, other = _from_noise(plan, noisy, bits)
         drawn, codes, seed = draw(plan, counted, frozenset(), Stream("rows"))
         same_counts = [table.counts for table in drawn] == [table.counts for table in alone]
         if not same_counts or codes.tolist() != rows.tolist() or seed != other:

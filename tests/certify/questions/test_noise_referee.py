@@ -32,8 +32,10 @@ from optimaldp.certify.noise import (
 from optimaldp.histograms.noise.recipes import NoiseRecipe, laplace_recipe, lattice_recipe
 from optimaldp.histograms.noise.totals import TotalLaw
 from optimaldp.histograms.release import thinned
+from optimaldp.laws.law import Table
 from optimaldp.privacy import Epsilon
 from optimaldp.privacy.balls import Ball, precision
+from optimaldp.sampling import choose
 
 SHORT = Epsilon.read("ln(6)")
 
@@ -197,8 +199,14 @@ def finite(
         spec=lambda: {"kind": "histogram", "among": False},
         fold=lambda cells: tuple(cells.get(place, 0) for place in range(bins + 1)),
     )
+
+    def draw(table: Table, source: Any) -> dict[int, int]:
+        true = vertices.index(tuple(table.dense(len(vertices[0]))))
+        return dict(enumerate(vertices[choose([values[place] for place in places[true]], source)]))
+
     return SimpleNamespace(
         rows=lambda: (vertices, values, places),
+        draw=draw,
         question=question,
         setting=setting(people, level=level_of("ln(2)")),
     )

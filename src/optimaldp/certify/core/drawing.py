@@ -26,6 +26,7 @@ _GRID = 60  # denominators of the stand-in's e^(-epsilon/2), in units of its dis
 _FINEST = 10**9  # the denominator where a float does not tell e^(-epsilon/2) from 1
 _ENDS_BITS = 256  # of the ends of an answer's stretch: far more than the sampler's first word
 _NARROWEST = Rational(1, 2**40)  # the stretch of an answer that is less likely is not aimed at
+_INSIDE = Rational(1, 2**100)  # how far inside of its end: more bits decide than the sampler takes at once
 
 
 def stand_in(level: ApproximateDP) -> ApproximateDP:
@@ -104,7 +105,7 @@ def draws_follow(
     near_ends: bool = True,
     draw: Callable[[Table, ScriptedBits], object] | None = None,
 ) -> bool:
-    """Draw at the middle of every answer's stretch of [0, 1), and just inside of both of its ends.
+    """Draw at the middle of every answer's stretch of [0, 1), and inside of both of its ends: by a thousandth, and by a hair.
 
     *draw* is what makes an answer, where that is not the mechanism alone.
     """
@@ -117,9 +118,9 @@ def draws_follow(
     low = Rational(0)
     for answer, (inside, beyond) in zip(law.order, ends):
         if inside - low > _NARROWEST:
-            step = (inside - low) / 1000
-            middle = (low + inside) / 2
-            for number in (low + step, middle, inside - step) if near_ends else (middle,):
+            step, middle = (inside - low) / 1000, (low + inside) / 2
+            ends_too = (low + step, inside - step, low + _INSIDE, inside - _INSIDE) if near_ends else ()
+            for number in (middle, *ends_too):
                 source = ScriptedBits(Fraction(int(number.p), int(number.q)))
                 if draw(table, source) != mechanism.question.answers[answer]:
                     return False

@@ -27,7 +27,7 @@ from optimaldp.certify.core.meanings import (
     small_tables,
 )
 from optimaldp.errors import NotCertifiedError, OptimalDPError, QuestionError, SecondCalculationError
-from optimaldp.laws.law import Setting, Table
+from optimaldp.laws.law import AnyAim, Setting, Table
 from optimaldp.privacy import ApproximateDP, Epsilon, Neighbours, approximate
 from optimaldp.privacy.balls import Ball, ball, precision
 from optimaldp.privacy.epsilon import ZERO
@@ -66,6 +66,8 @@ class Promise:
     """The levels of people whose own budget is used up."""
     people: int | None = None
     """How many people there are, where that is public; of one answer for everybody."""
+    aim: AnyAim | None = None
+    """What the law should be good at, where people have levels of their own."""
 
 
 def require_promise(promise: Promise, parts: Sequence[tuple[str | None, Any]]) -> None:
@@ -121,6 +123,8 @@ def _levels_differ(promise: Promise, setting: Any) -> str:
     wanted: dict[Epsilon, int] = {}
     for own, lost in promise.levels.items():
         wanted[lost] = wanted.get(lost, 0) + promise.sizes.get(own, 0)
+    if promise.aim is not None and setting.aim != promise.aim:
+        return "it is good at something else than what was asked"
     return "" if dict(setting.levels) == wanted else "people's own levels are not the ones that it honours"
 
 

@@ -80,7 +80,8 @@ class Repeated:
 
 
 class MadeUp:
-    """A table that is made up: as many people in each cell that is watched, of each level.
+    """A table that is made up: people of each level in each cell that is watched, those of neighbouring levels where others are
+    few: whoever is weighed by another's level shows.
 
     Of *answers* of a crossing there are so many people that neighbouring cuts differ by about one unit of the exponent: then few
     cuts matter, and a sum over them is quick in any arithmetic.
@@ -90,8 +91,12 @@ class MadeUp:
         levels = [own for own, _ in mechanism.setting.levels]
         cells = watched(mechanism.question.cells)[:_FEW_CELLS]
         each = 1 + (answers << mechanism.setting.level.epsilon.leading_zeros) // len(cells)
-        self.by_level = tuple((own, dict.fromkeys(cells, each)) for own in levels)
-        self.cells = dict.fromkeys(cells, each * max(1, len(levels)))
+        self.cells, by_level = dict.fromkeys(cells, 0 if levels else each), []
+        for place, own in enumerate(levels):
+            inside = {cell: each << ((at < len(cells) // 2) is (place % 2 == 0)) for at, cell in enumerate(cells)}
+            by_level.append((own, inside))
+            self.cells = {cell: people + inside[cell] for cell, people in self.cells.items()}
+        self.by_level = tuple(by_level)
 
 
 def drawn(mechanism: Any, table: MadeUp, *words: int) -> Mapping[str, Any]:

@@ -481,11 +481,17 @@ def test_a_statement_with_equal_bins_is_verified(tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "claim"),
-    [({}, "lattice noise"), ({"neighbours": "add-remove"}, None), ({"marginals": [["sex"], ["age"]]}, None)],
+    [
+        ({}, "lattice noise"),
+        ({"neighbours": "add-remove"}, None),
+        ({"marginals": [["sex"], ["age"]]}, None),
+        ({"levels": "trust"}, None),
+    ],
     ids=str,
 )
 def test_what_is_said_to_be_optimal_stands_in_the_table_of_claims(table, options, claim):
-    clean = odp.sanitise(table, {"sex": ["m", "f"], "age": odp.bins([0, 18, 65, 120])}, epsilon="0.7", **options)
+    people = table.append_column("trust", pa.array([0.3] * len(table)))
+    clean = odp.sanitise(people, {"sex": ["m", "f"], "age": odp.bins([0, 18, 65, 120])}, epsilon="0.7", **options)
     assert clean.statement["optimal"] == optimality_sentence(claim)
 
 
@@ -516,6 +522,15 @@ def _forged(statement, path, value):
         (("selection",), {"pairs": 1, "epsilon_of_each_choice": "0.1", "sensitivity": 2}),
         (("selection",), {"pairs": -1, "epsilon_of_each_choice": "0.1", "sensitivity": 2}),
         (("selection",), {"pairs": 0, "epsilon_of_each_choice": "0.1", "sensitivity": 1}),
+        (("selection",), {"pairs": 0, "epsilon_of_each_choice": "0", "sensitivity": 2}),
+        (("epsilon",), "2"),
+        (("neighbours_in_words",), "nobody can tell anything"),
+        (("levels",), "trust"),
+        (("part",), {"column": "ward", "value": "n"}),
+        (("optimal",), "the best of all"),
+        (("method",), "joint and more"),
+        (("cells",), 24),
+        (("protected",), "everybody"),
     ],
     ids=str,
 )

@@ -30,7 +30,10 @@ from optimaldp.documents.json_text import read_json_text
 from optimaldp.errors import InputError, OptimalDPError
 from optimaldp.laws.law import Setting
 from optimaldp.privacy.epsilon import ZERO, Epsilon
+from optimaldp.privacy.levels import approximate
 from optimaldp.privacy.neighbours import Neighbours
+from optimaldp.privacy.units import limited_unit
+from optimaldp.questions.claims import optimality_sentence
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.results import Result, Verdict
 
@@ -195,9 +198,42 @@ def _statement_verdict(document: Mapping[str, Any]) -> ReleaseVerdict:
             return ReleaseVerdict(False, (), f"the noise of the table {shown}: {noise.objections[0]}")
         spent = spent + epsilon
         checks.append(f"the noise of the table {shown}: {cells} cells at epsilon {epsilon}, {neighbours.value}")
-    if not spent <= stated or str(document.get("delta")) != "0" or not checks:
+    if (
+        not float(stated) * _ALL_SPENT <= float(spent)
+        or not spent <= stated
+        or str(document.get("delta")) != "0"
+        or not checks
+    ):
         return ReleaseVerdict(False, (), f"the tables and choices spend epsilon {spent}, and {stated} is stated")
+    if document.get("version") == __version__ and (name := _stated_otherwise(document, neighbours, sizes)):
+        return ReleaseVerdict(False, (), f"it does not say what the statement of such a table says: {name}")
     return ReleaseVerdict(True, (*checks, f"all levels add up to at most epsilon {stated}"), not_recomputed=(_ROWS,))
+
+
+_ALL_SPENT = 1 - 1e-6  # of epsilon: its parts are rounded down
+
+
+def _stated_otherwise(document: Mapping[str, Any], neighbours: Neighbours, sizes: Mapping[str, int]) -> str:
+    """The first thing that this version says of every sanitised table and that is missing here, or cannot be so."""
+    part, levels = document["part"], document["levels"]
+    public = dict.fromkeys([*([] if part is None else [part["column"]]), *([] if levels is None else [levels])])
+    joint, limited = document["method"] == "joint", limited_unit(document["unit"])
+    shared = (
+        ("lattice noise", "finite optimum") if neighbours is Neighbours.SUBSTITUTION else (None, "independent bins")
+    )
+    claims = map(optimality_sentence, shared if joint and levels is None else (None,))  # which of them, a prior decides
+    follows = {
+        "neighbours_in_words": neighbours.within(tuple(public), limited),
+        "cells": math.prod(sizes.values()),
+        "optimal": document["optimal"] if document["optimal"] in claims else "",
+        "selection": document.get("selection") if document["method"] == "chosen" else None,
+        "method": document["method"] if document["method"] in ("joint", "marginals", "chosen") else "",
+        "protected": None if limited is None else limited.words(approximate(Epsilon.read(document["epsilon"]))),
+    }
+    there = ("expected_error", "one_way_error_95", "where", "among", "dataset", "time")
+    return next((name for name in there if name not in document), "") or next(
+        (name for name, value in follows.items() if document.get(name) != value), ""
+    )
 
 
 def _parts(document: Mapping[str, Any], field: str, *keys: str) -> list[tuple[Any, ...]]:

@@ -37,7 +37,7 @@ def statement_of(
 ) -> dict[str, Any]:
     """The statement of one sanitised table: public words and numbers only."""
     joint = drawn[0] if plan.method == "joint" else None
-    limited = limited_unit(plan.people.unit_text)
+    limited, people = limited_unit(plan.people.unit_text), plan.people
     said: dict[str, Any] = {
         "kind": SANITISED,
         "epsilon": str(plan.level.epsilon),
@@ -51,10 +51,11 @@ def statement_of(
         "expected_error": _expected_error(plan, drawn, codes),
         "one_way_error_95": {column.name: _one_way(column.name, drawn) for column in plan.columns},
         "optimal": optimality_sentence(_claim(plan)),
-        "unit": plan.people.unit_text,
-        "where": plan.people.where,
+        "unit": people.unit_text,
+        "where": people.where,
         "among": plan.among,
-        "levels": plan.people.levels,
+        "part": None if people.part is None else {"column": people.part[0], "value": people.part[1]},
+        "levels": people.levels,
         "dataset": dataset,
         "time": time.isoformat(timespec="seconds"),
         "version": __version__,
@@ -76,8 +77,8 @@ def statement_of(
 
 
 def _claim(plan: SanitisingPlan) -> str | None:
-    """What is claimed of the joint table, by the name of the claim; of several tables together nothing is."""
-    if plan.method != "joint":
+    """What is claimed of the joint table, by the name of the claim; of several tables, or of levels, nothing is."""
+    if plan.method != "joint" or plan.people.levels is not None:
         return None
     shared = plan.neighbours is Neighbours.SUBSTITUTION
     if attained(plan.sizes[0], plan.neighbours, plan.prior):

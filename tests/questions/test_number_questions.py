@@ -404,6 +404,15 @@ def test_an_option_that_would_change_nothing_is_refused(text: str, relation: str
     assert f"leave {option} out" in str(refused.value)
 
 
+def test_a_public_group_of_nobody_is_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    opened = odp.open(TABLE, budget=odp.Budget(epsilon=1), ledger=tmp_path / "ledger.db")
+    empty = SHARES.replace("ward = 'b'", "ward = 'nobody'")
+    with pytest.raises(QuestionError, match="a group of nobody"):
+        opened.ask(f"share(smokes = 'yes' {empty}", epsilon=1, public_groups=True)
+    assert opened.ask("count(smokes = 'yes')", epsilon=1).answer >= 0  # all of the budget is left
+    opened.close()
+
+
 def test_the_grid_of_two_shares_is_kept() -> None:
     made = odp.release(TABLE, f"share(smokes = 'yes', grid=0.1 {SHARES}", epsilon=1)
     assert (made.exact * 10).denominator == 1

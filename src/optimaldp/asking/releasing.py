@@ -397,6 +397,8 @@ def prepare(
     )
     public = [None if request.groups is None else one.mechanism.setting.people for _, one in parts]
     _require_counted(request, question, counted, losses, tables, public)
+    for (_, one), table in zip(parts, tables):
+        one.mechanism.require_public_sizes(table)
     mechanisms = dict.fromkeys(one.mechanism for _, one in parts)
     spent = lost_by(mechanisms, request.level)
     if spent != request.level:

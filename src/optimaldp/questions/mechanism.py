@@ -72,6 +72,9 @@ class QuestionMechanism(ABC):
         assert answers is not None  # the referee passes nothing else that has a law
         return answers[self.law(table).draw(source)]
 
+    def require_public_sizes(self, table: Table) -> None:  # noqa: B027  (most mechanisms take groups of any size)
+        """Refuse groups whose public sizes leave no answer, such as nobody: before anything is spent."""
+
     def possible(self, answer: object) -> bool:
         """Whether a release can give this answer, which was read from a document."""
         return isinstance(answer, str) and answer in self.answers

@@ -244,6 +244,10 @@ class NoisyNumber(NumberMechanism):
     def name(self) -> str:
         return self.noise().name
 
+    def require_public_sizes(self, table: Table) -> None:
+        if self.sizes_decide:
+            self.linear(self._asked.sizes(self._asked.fold(table.cells)))
+
     def recorded(self, table: Table, fold: Fold, source: BitSource) -> tuple[Fraction, dict[str, Any]]:
         counts = fold(table.cells)
         sizes = self._asked.sizes(counts) if self.setting.public_groups else ()

@@ -111,9 +111,10 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
 # The peers of the comparison in docs/peers.md. Those that make synthetic rows get an environment each, under build/peers.
+# One thread on either side, so that the processor time of a work is what it takes: several would wait for each other by spinning.
 bench-peers: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS),peers,sanitise]"
-	$(BIN)/python -m benchmarks.peers
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.peers
 
 # The curator under load and under faults (kill -9 of workers and of the database), on a PostgreSQL of its own; some ten minutes.
 bench-service: $(STAMP)

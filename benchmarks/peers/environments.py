@@ -60,8 +60,9 @@ def tumult_noise(epsilon: float, draws: int) -> list[float] | str:
 
 
 def run(command: list[str], *, seconds: float) -> str:
-    """What a command prints. Nothing of ours is seen in there: a path to another version of a package would be."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    """What a command prints. Nothing of ours is seen in there: no path to another version of a package, not our one thread."""
+    ours = ("PYTHON", "OMP_", "OPENBLAS_", "MKL_")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=seconds, env=clean)
     return done.stdout
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,11 @@ def test_a_missing_word_is_missing_also_where_nothing_else_is_declared(tmp_path:
     ("path", "value", "said"),
     [
         ("resource.path", ["a.csv", "b.csv"], "path"),
+        ("resource.path", "hospital.datapackage.json", "is a description itself"),
+        ("field.cost.type", ["number"], "type of cost"),
+        ("field.cost.constraints", {"minimum": Decimal("1e99999999")}, "more than 400 digits"),
+        ("optimaldp.step", {"cost": "1e99999999"}, "more than 400 digits"),
+        ("optimaldp.step", {"cost": "1e" + "9" * 30}, "is not a number"),
         ("resource.dialect", {"quoteChar": "'"}, "quoteChar"),
         ("resource.dialect", {"header": False}, "header"),
         ("resource.dialect", {"skipInitialSpace": True}, "skipInitialSpace"),
@@ -384,3 +390,19 @@ def test_what_cannot_be_read_is_counted_for_all_columns_and_shown_once(tmp_path:
         field["type"] = kind
     told = {one.column: (one.cells, sorted(one.examples)) for one in proposal.unread()}
     assert told == {"a": (2, ["y", "z"]), "b": (6, ["x"]), "c": (5, [])}
+
+
+@pytest.mark.parametrize("number", ["1e99999999", "1e" + "9" * 30])
+def test_a_number_of_too_many_digits_is_read_at_once(tmp_path: Path, number: str) -> None:
+    """A few letters of a file that is handed over stood for hours of work, or for a traceback."""
+    file = tmp_path / "t.datapackage.json"
+    file.write_text(
+        '{"note": NUMBER, "resources": [{"path": "t.csv", "schema": {"fields": [{"name": "a"}]}}]}'.replace(
+            "NUMBER", number
+        )
+    )
+    if len(number) < 20:
+        assert len(read_description(file).hash) == 64
+        return
+    with pytest.raises(TableError, match="is neither JSON nor TOML"):
+        read_description(file)

@@ -252,7 +252,7 @@ def read_description(path: str | os.PathLike[str]) -> Description:
         raise TableError("description", file, "cannot be read as UTF-8 text") from None
     try:
         document = tomllib.loads(text) if file.lower().endswith(".toml") else json.loads(text, parse_float=Decimal)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, ArithmeticError):
         raise TableError("description", file, "is neither JSON nor TOML as its name says") from None
     return parse_description(document, file=file)
 
@@ -324,7 +324,8 @@ def _plain(value: object) -> object:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, (int, float, Decimal)):
-        return str(Fraction(str(value))) if Decimal(str(value)).is_finite() else str(value)
+        number = Decimal(str(value))
+        return str(Fraction(number)) if number.is_finite() and _is_small(number) else str(number)
     return value.isoformat() if isinstance(value, datetime.date) else str(value)
 
 
@@ -344,6 +345,8 @@ def _located(resource: Mapping[str, Any], file: str | None) -> str:
     if not isinstance(path, str) or not path:
         remedy = "write the path or the URL of one table; several files are a folder or glob:folder/*.csv"
         raise _wrong("path", path, "does not say where the table is", remedy)
+    if is_description(path):
+        raise _wrong("path", path, "is a description itself", "write the path of the table")
     if "://" in path or path.startswith("glob:") or os.path.isabs(path) or file is None:
         return path
     return os.path.join(os.path.dirname(file), path)
@@ -399,7 +402,7 @@ def _field(given: object, missing: Sequence[str], steps: Mapping[str, Any]) -> F
     name, kind = one.get("name"), one.get("type", "any")
     if not isinstance(name, str) or not name:
         raise _wrong("fields", name, "is not the name of a column")
-    if kind not in _TYPES and kind not in _UNREAD:
+    if not isinstance(kind, str) or (kind not in _TYPES and kind not in _UNREAD):
         raise _wrong(f"type of {name}", kind, "is not a type", f"the types are {', '.join(_TYPES)}")
     limits = _mapping(f"constraints of {name}", one.get("constraints", {}))
     own_missing = _words(f"missingValues of {name}", one["missingValues"]) if "missingValues" in one else missing
@@ -485,9 +488,22 @@ def _number(place: str, value: object) -> Fraction:
     try:
         if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, str)):
             raise ValueError
-        return Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
+        text = str(value)
+        small = "/" in text or _is_small(Decimal(text))
+        number = Fraction(text) if small else None
+    except (ValueError, ArithmeticError):
         raise _wrong(place, str(value), "is not a number") from None
+    if number is None:
+        raise _wrong(place, text, f"has more than {_MOST_DIGITS} digits")
+    return number
+
+
+_MOST_DIGITS = 400  # more than a double knows
+
+
+def _is_small(number: Decimal) -> bool:
+    """Whether a number can be written out: a few letters may stand for a thousand million digits."""
+    return abs(number.adjusted()) <= _MOST_DIGITS
 
 
 def _mapping(place: str, value: object) -> Mapping[str, Any]:

@@ -223,3 +223,10 @@ def test_the_largest_expected_value_is_approached() -> None:
     assert found.claim == "undominated"
     assert "up to rounding" in found.witness["reason"]
     assert found.mechanism["0"]["a"] > 1 - Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_inside_a_region_too_nobody_is_fair_just_below_sure(exact: bool) -> None:
+    graph = DatasetGraph.from_edges("012", [("0", "1", ENDLESS), ("1", "2", FINITE)])
+    with pytest.raises(ProblemError, match="no max-min fair mechanism exists, because 0"):
+        design(graph, {"0": "a", "1": "a", "2": "b"}, exact=exact)

@@ -127,7 +127,8 @@ def _sides_for_both(table: tuple[npt.NDArray[Any], ...]) -> Sides:
 def _refuse_unattained(problem: Problem, label: Sides) -> None:
     """Refuse where an infinite epsilon allows a sure dataset every chance below 1 but not 1 itself."""
     try:
-        refuse_sure_neighbours(problem, label == SURE, TwoSides(label, problem.preferences.favourites).row)
+        row = TwoSides(label, problem.preferences.favourites).row
+        refuse_sure_neighbours(problem, label == SURE, row, inside=True)
     except ProblemError:
         sure = int((label == SURE).argmax())
         raise no_fair_mechanism(problem.graph.names[sure]) from None

@@ -186,13 +186,20 @@ def need_one_level(problem: Problem) -> None:
         )
 
 
-def refuse_sure_neighbours(problem: Problem, sure: npt.NDArray[np.bool_], row: Callable[[int], Row]) -> None:
-    """An edge of infinite epsilon between the regions starts at 1; where nothing else lowers that, it excludes just 1."""
+def refuse_sure_neighbours(
+    problem: Problem, sure: npt.NDArray[np.bool_], row: Callable[[int], Row], *, inside: bool = False
+) -> None:
+    """An edge of infinite epsilon between the regions starts at 1; where nothing else lowers that, it excludes just 1.
+
+    With *inside* edges within a region are looked at, too.
+    """
     graph = problem.graph
     if isinstance(graph.levels, PlainLevels):  # which are all finite
         return
     suspected = np.array([forbids_sureness(level) for level in graph.levels] or [False])[graph.level_of_edge]
-    suspected &= crossing_edges(graph, problem.preferences) & (sure[graph.tails] | sure[graph.heads])
+    suspected &= sure[graph.tails] | sure[graph.heads]
+    if not inside:
+        suspected &= crossing_edges(graph, problem.preferences)
     for edge in np.flatnonzero(suspected).tolist():
         level = graph.levels[int(graph.level_of_edge[edge])]
         if violated_event(level, row(int(graph.tails[edge])), row(int(graph.heads[edge]))) is not None:

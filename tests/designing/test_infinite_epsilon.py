@@ -230,3 +230,21 @@ def test_inside_a_region_too_nobody_is_fair_just_below_sure(exact: bool) -> None
     graph = DatasetGraph.from_edges("012", [("0", "1", ENDLESS), ("1", "2", FINITE)])
     with pytest.raises(ProblemError, match="no max-min fair mechanism exists, because 0"):
         design(graph, {"0": "a", "1": "a", "2": "b"}, exact=exact)
+
+
+def test_what_floats_cannot_keep_is_infeasible_where_rationals_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values that a finite edge forbids, an infinite one elsewhere: no supremum is the reason."""
+    near = level("ln(5/4)")
+    ends = [
+        ("0", "3", near),
+        ("3", "2", ENDLESS),
+        ("3", "1", ENDLESS),
+        ("0", "2", near),
+        ("1", "2", ENDLESS),
+        ("0", "1", near),
+    ]
+    graph = DatasetGraph.from_edges("01234", [*ends, ("1", "4", ENDLESS)])
+    given = {"0": {"a": "1/20", "b": "19/20"}, "2": {"a": "1/10", "b": "9/10"}}
+    monkeypatch.setattr("optimaldp.designing.solving.EXACT_ARCS", 0)
+    found = design(graph, list("aabaa"), answers=["a", "b"], fixed=given)
+    assert found.status is Status.INFEASIBLE

@@ -225,7 +225,7 @@ def passed(problem: Problem, outcome: Outcome) -> Design:
     if mechanism is None or (outcome.status is not Status.OPTIMAL and outcome.certificate is None):
         kept = mechanism if mechanism is not None and is_private(mechanism) else None
         rounded = outcome.rows is not None and not isinstance(outcome.rows, SharedRows)
-        if rounded and kept is None and not has_infinite(problem.graph.levels):
+        if rounded and kept is None:
             raise NoRoomError(problem)
         paths = outcome.route is not Route.LINEAR_PROGRAM  # which says itself what is not attained
         if kept is None and paths and outcome.status is Status.NO_OPTIMUM and has_infinite(problem.graph.levels):
@@ -234,7 +234,7 @@ def passed(problem: Problem, outcome: Outcome) -> Design:
         return Design(problem, outcome.status, outcome.route, kept, None, outcome.witness, proof, claim=said)
     claim = None if outcome.certificate is None else Claim(mechanism, outcome.certificate, problem)
     verdict = claim.check() if claim else verify(mechanism)
-    if not verdict.private and has_infinite(problem.graph.levels):
+    if not verdict.private and has_infinite(problem.graph.levels) and isinstance(outcome.rows, SharedRows):
         return _unattained(problem, outcome)
     if verdict.private and not verdict and claim is not None and claim.proof.weighing is not None:
         # Rounding left a proof with too large a gap: the mechanism is private, and that is all that is said.

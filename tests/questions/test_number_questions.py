@@ -173,6 +173,11 @@ def test_refused_by_public_things_alone(text: str, epsilon: object, delta: objec
         )
 
 
+def test_what_is_subtracted_is_named() -> None:
+    with pytest.raises(QuestionError, match="subtracts something that is no question for a number"):
+        parse("count(a = 'yes') - 3")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -78,6 +78,9 @@ def _one(text: str, start: int) -> tuple[Question, int]:
     if not isinstance(made, Quantity):
         return made, position
     if minus := _MINUS.match(text, position):
+        if not _HEAD.match(text, minus.end()):
+            remedy = "write for example count(a) - count(b)"
+            raise QuestionError("question", text, "subtracts something that is no question for a number", remedy)
         other, position = _head(text, minus.end())
         made = made - other
     comparison = _COMPARISON.match(text, position)

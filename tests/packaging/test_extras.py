@@ -19,9 +19,9 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
 # studio/server.py imports the studio's other modules inside its guard, and service/server.py asks for its extra first. The store
-# reads its address, guarded, before all else. A table of Ibis is recognised by its package, which is there then; psycopg is
-# imported where a missing package is told.
-ENTERED_BY_A_GUARD = r"studio/|service/|ledger/(.*/)?postgres_store\.py|tables/(opening|databases)\.py"
+# reads its address, guarded, before all else. A table of Ibis and a connection of psycopg are recognised by their package,
+# which is there then; psycopg is imported where a missing package is told.
+ENTERED_BY_A_GUARD = r"studio/|service/|ledger/(.*/)?postgres_store\.py|tables/(opening|databases|engines)\.py"
 FOR_DEVELOPERS = {"docs", "peers", "package", "mutation", "dev", "ci"}
 
 

@@ -16,7 +16,6 @@ from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Required, TypedDict, TypeVar, cast
 
 from optimaldp.errors import InputError, QuestionError
-from optimaldp.privacy.numbers import is_whole
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -128,7 +127,7 @@ SWITCH = OptionForm("true or false", {"type": "boolean"}, lambda value: isinstan
 WHOLE = OptionForm(
     "a whole number",
     {"type": "integer"},
-    is_whole,
+    lambda value: isinstance(value, int) and not isinstance(value, bool),
     _read_whole,
 )
 LIST = OptionForm("a list", {"type": "array"}, lambda value: isinstance(value, (list, tuple)), read_group_list)

@@ -212,6 +212,8 @@ class SanitisingPlan:
     """How the cells of the source are read."""
     selection: Mapping[str, Any] | None = None
     """How pairs of columns were chosen; ``None`` before that, and where they are not."""
+    together: bool = True
+    """Whether all columns may be measured together in place of pairs: the referee looks at both."""
 
     @property
     def public(self) -> tuple[str, ...]:

@@ -266,6 +266,8 @@ def _draw_chosen(
 ) -> tuple[SanitisingPlan, tuple[Drawn, ...], Any, int]:
     """Each column by itself, then pairs that are chosen one after the other, then the chosen pairs.
 
+    Or all columns together, where that may be and their table bears its noise.
+
     What is chosen depends on noisy tables and earlier choices alone, beside the true tables that the choice itself protects: the
     levels of all of it add up (adaptive composition).
     """
@@ -275,9 +277,9 @@ def _draw_chosen(
     pairs = {pair: behind[pair] for pair in candidate_pairs(plan.columns)}
     epsilon = plan.level.epsilon
     rest = part_of(epsilon, 1 - COLUMNS_SHARE)
-    if worth_measuring_together(plan.columns, _rational(rest), people, plan.neighbours):
-        together = (plan.columns,)
-        plan, noisy = _measured_too(plan, alone, together, (rest,), [behind[plan.columns]], ZERO, bits)
+    if plan.together and worth_measuring_together(plan.columns, _rational(rest), people, plan.neighbours):
+        joint = [behind[plan.columns]]
+        plan, noisy = _measured_too(plan, alone, (plan.columns,), (rest,), joint, ZERO, bits)
         return _fitted(replace(plan, selection=_said(0, ZERO, plan.neighbours)), noisy, people, bits)
     whole = part_of(epsilon, PAIRS_SHARE)
     number = pairs_worth_measuring(list(pairs), _rational(whole), people, plan.neighbours)
@@ -474,9 +476,8 @@ def _drawn_cells(noisy: NoisyTable) -> Any:
 def _require_chosen(tried: SanitisingPlan) -> None:
     """Refuse pairs that are not chosen and measured as the release says."""
     pairs = candidate_pairs(tried.columns)
-    enough = 60 * sensitivity_of(tried.neighbours)
-    # So many people that all columns together are worth measuring, so few that only pairs are, and that none is.
-    for people, streams in ((4 * enough, STREAMS[:1]), (enough, STREAMS), (3, STREAMS[:1])):
+    # So many people that all columns together, or else pairs, are worth measuring, and so few that none is.
+    for people, together, streams in ((500, True, STREAMS[:1]), (500, False, STREAMS), (3, True, STREAMS[:1])):
         counted = _made_up(tried.tables, {"1": {0: people, 1: people}}, False)
         for place, pair in enumerate(pairs):  # each goes together a little more than the one before
             apart = people // 2 - people * place // 25
@@ -485,7 +486,7 @@ def _require_chosen(tried: SanitisingPlan) -> None:
             counted += _made_up([pair], {"1": inside}, False)
         counted += _made_up([tried.columns], {"1": {0: people, 1: people}}, False)
         for name in streams:
-            said, drawn, _, seed = _draw_chosen(tried, counted, Stream(name))
+            said, drawn, _, seed = _draw_chosen(replace(tried, together=together), counted, Stream(name))
             tables, cells, other = _chosen_by_parts(said, drawn[: len(tried.tables)], counted, Stream(name))
             same_tables = said.tables[len(tried.tables) :] == tuple(tables)
             if not same_tables or [_drawn_cells(one.noisy) for one in drawn] != cells or seed != other:

@@ -67,9 +67,13 @@ def _law_failure(mechanism: Any) -> str:
 
 def _step(chance: Ball, level: ApproximateDP) -> Ball:
     ratio, delta = level.epsilon.exp(), ball(level.delta)
-    return min(
-        (ratio * chance + delta, 1 - (1 - chance - delta) / ratio, Ball(1)), key=lambda number: float(number.mid())
-    )
+    lower = _lower(ratio * chance + delta, 1 - (1 - chance - delta) / ratio)
+    return _lower(lower, Ball(1))
+
+
+def _lower(first: Ball, second: Ball) -> Ball:
+    """The lower of two; by their difference, because numbers next to one are the same float."""
+    return first if float((first - second).mid()) <= 0 else second
 
 
 def _draw_failure(mechanism: Any) -> str:

@@ -323,7 +323,7 @@ def test_a_winner_promises_replacement_only_where_it_holds(neighbours: str, prom
     assert "whether or not it names one of the options" in made.statement["theorem"]
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(100, "1e-6"), (40, "1e-9"), ("1/1000", "1e-12"), (10, "1/2")])
+@pytest.mark.parametrize(("epsilon", "delta"), [(100, "1e-6"), (40, "1e-9"), ("1/1000000", "1e-12"), (10, "1/2")])
 def test_categories_are_named_at_every_level(epsilon: object, delta: str) -> None:
     """Chances next to one are the same float: the referee refused large levels where the law was right."""
     people = pyarrow.table({"ward": ["a"] * 5000 + ["b"] * 6000})

@@ -406,3 +406,22 @@ def test_a_number_of_too_many_digits_is_read_at_once(tmp_path: Path, number: str
         return
     with pytest.raises(TableError, match="is neither JSON nor TOML"):
         read_description(file)
+
+
+def test_a_document_holds_the_description_and_how_cells_were_read(hospital: Path) -> None:
+    """Of rows and of answers alike; without the place of the table, which may be a URL with a password."""
+    import optimaldp as odp
+
+    made = odp.release(hospital, "count(smokes)", epsilon=1)
+    rows = odp.sanitise(hospital, ["ward"], epsilon=1)
+    bare = copy.deepcopy(HOSPITAL)
+    del bare["resources"][0]["path"]
+    for document in (json.loads(made.to_json()), json.loads(rows.to_json())):
+        assert document["described"] == bare
+        assert (document["encoding"], document["delimiter"]) == ("latin-1", ";")
+        assert document["description"] == read_description(hospital).hash
+        assert odp.verify(document).holds
+        assert not odp.verify(document | {"encoding": "utf-8"}).holds
+        unread = copy.deepcopy(document)
+        unread["described"]["optimaldp"]["reviewed"] = False
+        assert not odp.verify(unread).holds

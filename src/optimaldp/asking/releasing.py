@@ -257,6 +257,8 @@ def settled_request(ask: Ask, opened: Source, book: Ledger | None = None) -> Req
         require_names(request.groups.names, request.said()["groups"])
     if str(request.question) != str(as_question(ask.question)):
         raise NotCertifiedError("What was asked was not read as it was written: question. Nothing was sampled.")
+    if opened.description is not None:
+        request = replace(request, described=opened.description.published())
     return request.settled(opened.schema) if request.question.asks_the_schema else request
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -120,6 +120,8 @@ class Request:
     public_groups: bool = False
     ask: Ask = field(default=Ask("", 0), repr=False, compare=False)
     """What it was read from."""
+    described: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    """The description by which the table is read, as documents hold it."""
 
     def __post_init__(self) -> None:
         """Refuse what does not go together, as far as that shows without a table."""

@@ -229,4 +229,5 @@ def law_document(
 def meaning_of_answer(request: Request, dataset: str | None) -> dict[str, Any]:
     """Everything that was asked, by the keys of a document: all of it changes the meaning of the answer."""
     said = {key_of(name): value for name, value in request.said().items()}
-    return said | {"among": request.question.among, "dataset": dataset, "meaning": MEANING}
+    told = {} if request.described is None else {"described": request.described}
+    return said | told | {"among": request.question.among, "dataset": dataset, "meaning": MEANING}

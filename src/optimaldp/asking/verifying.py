@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from optimaldp import __version__
+from optimaldp.asking.ask import READING_FIELDS
 from optimaldp.asking.published import (
     differing_field,
     false_claim,
@@ -36,6 +37,7 @@ from optimaldp.privacy.units import limited_unit
 from optimaldp.questions.claims import optimality_sentence
 from optimaldp.questions.mechanism import QuestionMechanism
 from optimaldp.results import Result, Verdict
+from optimaldp.tables.description import published_reading
 
 if TYPE_CHECKING:
     from optimaldp.certify.graphs.verdict import DesignVerdict, StatusVerdict
@@ -230,7 +232,9 @@ def _stated_otherwise(document: Mapping[str, Any], neighbours: Neighbours, sizes
         "method": document["method"] if document["method"] in ("joint", "marginals", "chosen") else "",
         "protected": None if limited is None else limited.words(approximate(Epsilon.read(document["epsilon"]))),
     }
-    there = ("expected_error", "one_way_error_95", "where", "among", "dataset", "time")
+    if (told := document.get("described")) is not None and (wrong := _read_otherwise(told, document)):
+        return wrong
+    there = ("expected_error", "one_way_error_95", "where", "among", "reduce", *READING_FIELDS, "dataset", "time")
     return next((name for name in there if name not in document), "") or next(
         (name for name, value in follows.items() if document.get(name) != value), ""
     )
@@ -276,7 +280,9 @@ def _spent_on_choices(selection: object, neighbours: Neighbours) -> Epsilon:
 
 
 def _contradiction(document: Mapping[str, Any], request: Request, mechanisms: list[QuestionMechanism]) -> str:
-    """Whether what stands beside the answer, or beside that of each group, follows from it."""
+    """Whether what stands beside the answer, or beside that of each group, follows from it and from the description."""
+    if (told := document.get("described")) is not None and (wrong := _read_otherwise(told, document)):
+        return wrong
     if "histogram" in document and document.get("version") != __version__:
         return ""  # another version chose remaps by other rules
     if request.groups is None:
@@ -290,6 +296,15 @@ def _contradiction(document: Mapping[str, Any], request: Request, mechanisms: li
         if wrong := mechanism.contradiction(answer, beside):
             return wrong
     return ""
+
+
+def _read_otherwise(told: Any, document: Mapping[str, Any]) -> str:
+    """What the description beside an answer says and the answer's own words do not; nothing where they agree."""
+    read = published_reading(told)
+    said = {"encoding": read.encoding, "delimiter": read.delimiter} | ({"unit": read.unit} if read.says_person else {})
+    named = [name for name, value in said.items() if document.get(name) != value]
+    named += [] if read.reviewed and document.get("description") else ["description"]
+    return f"it was not read as its description says: {named[0]}" if named else ""
 
 
 def settings_of(request: Request, published: Mapping[str, Any]) -> list[Setting]:

@@ -92,9 +92,9 @@ def _rows_are_drawn(mechanism: Any, vertices: Sequence[Any], rows: Rows) -> bool
         ends = list(accumulate(rows[true], initial=Fraction(0)))
         possible = (answer for answer in range(len(vertices)) if rows[true][answer])
         for answer in sorted(possible, key=lambda answer: -rows[true][answer])[:_ANSWERS_OF_A_ROW]:
-            middle = (ends[answer] + ends[answer + 1]) / 2
+            halfway = (ends[answer] + ends[answer + 1]) / 2
             for beyond in _BEYOND:
-                drawn = mechanism.draw(table, ScriptedBits(middle + beyond))
+                drawn = mechanism.draw(table, ScriptedBits(halfway + beyond))
                 if tuple(drawn.values()) != tuple(vertices[answer]):
                     return False
     return True

@@ -93,8 +93,9 @@ def _draw_failure(mechanism: Any) -> str:
         if coarse.draw(Table(several), Stream(name)) != one_by_one:
             return "the sampler does not follow the law that was examined"
     # Who has more people, or stands first in the table, must not show in the order of the answer.
-    sure = 1 << 20
-    for tables in ({"a": sure, "b": sure + 1}, {"b": sure, "a": sure + 1}, {"b": sure + 1, "a": sure}):
-        if mechanism.draw(Table(tables), ScriptedBits(Fraction(1, 2))) != ["a", "b"]:  # type: ignore[arg-type]
+    # At the number 0 whoever may be kept is, however small the level.
+    many = 1 << 20
+    for tables in ({"a": many, "b": many + 1}, {"b": many, "a": many + 1}, {"b": many + 1, "a": many}):
+        if mechanism.draw(Table(tables), ScriptedBits(Fraction(0))) != ["a", "b"]:  # type: ignore[arg-type]
             return "the order of categories tells more than which of them are kept"
     return "" if mechanism.draw(Table({}), ScriptedBits(Fraction(0))) == [] else "a category that nobody has was named"

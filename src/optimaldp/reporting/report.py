@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice, product
@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from optimaldp import __version__
+from optimaldp.asking.ask import READING_FIELDS
 from optimaldp.asking.preview_result import Preview
 from optimaldp.asking.previewing import preview
 from optimaldp.asking.request import read_release_level
@@ -62,6 +63,8 @@ class Published:
     """What the referee said when it read the document again."""
     holds: bool = True
     """Whether the referee confirmed the document, where one was read again."""
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How cells were read: types, delimiter, encoding, the hash of the description."""
 
     @cached_property
     def asked(self) -> tuple[Question, str] | None:
@@ -198,6 +201,7 @@ def from_record(record: Record, number: int) -> Published:
         record.answer,
         record.statement if isinstance(record.statement, Mapping) else {},
         "" if record.recorded is not None else lost,
+        reading=dict(record.spend.reading),
     )
 
 
@@ -225,6 +229,7 @@ def from_document(document: object, number: int, source: str) -> Published:
         },
         examined=examined,
         holds=holds,
+        reading={name: document.get(name) for name in (*READING_FIELDS, "described")},
     )
 
 
@@ -606,10 +611,21 @@ def _appendix(answers: Sequence[Published]) -> str:
 def _proof(one: Published) -> str:
     rows = "".join(
         f"<dt>{html.escape(name.replace('_', ' '))}</dt><dd>{html.escape(_listed(value))}</dd>"
-        for name, value in one.statement.items()
+        for name, value in {**one.statement, **_reading_words(one.reading)}.items()
         if name not in _NOT_PROOF and value not in (None, "", [])
     )
     return f"<section><h3>{html.escape(one.title)}</h3><dl>{rows}</dl></section>" if rows else ""
+
+
+def _reading_words(reading: Mapping[str, Any]) -> dict[str, str]:
+    """How the cells of the table were read, where it was said: the description by its hash and in full."""
+    words = {"types": "types", "delimiter": "delimiter", "encoding": "encoding", "description": "description (hash)"}
+    words["described"] = "description"
+    return {
+        f"read by {word}": value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, word in words.items()
+        if (value := reading.get(name)) not in (None, "", {})
+    }
 
 
 def _listed(value: object) -> str:

@@ -221,6 +221,8 @@ class ReadyTable(Ready[Sanitised]):
         promised = self.order.plan
         if (statement["epsilon"], statement["neighbours"]) != (str(promised.level.epsilon), promised.neighbours.value):
             raise NotCertifiedError("What would be stated is not what was promised.")
+        if (told := self.order.opened.description) is not None:
+            statement["described"] = told.published()
         return _made(plan, self.order.opened, drawn, codes, seed, statement)
 
 

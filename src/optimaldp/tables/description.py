@@ -165,6 +165,13 @@ class Description:
             "hash": self.hash,
         }
 
+    def published(self) -> dict[str, Any]:
+        """The descriptor as documents of releases hold it: without the place of the table, which can be a URL with a password."""
+        resource = _resource(self.document, _mapping("optimaldp", self.document.get("optimaldp", {})))
+        bare = {name: value for name, value in resource.items() if name != "path"}
+        told: dict[str, Any] = _written({**self.document, "resources": [bare]})
+        return told
+
     def need_review(self) -> None:
         """Refuse a description that nobody has reviewed: nothing is released with it."""
         if not self.reviewed:
@@ -219,6 +226,24 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, Fraction) and value.denominator == 1:
         return int(value)
     return value if isinstance(value, (bool, int, str)) else str(value)
+
+
+def _written(value: Any) -> Any:
+    """A value of a descriptor as JSON writes it."""
+    if isinstance(value, Mapping):
+        return {str(key): _written(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_written(one) for one in value]
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return value.isoformat() if isinstance(value, datetime.date) else value
+
+
+def published_reading(document: Mapping[str, Any]) -> Description:
+    """The description that stands in the document of a release, without the place of the table."""
+    whole = _mapping("described", document)
+    resource = _mapping("described", _resource(whole, _mapping("optimaldp", whole.get("optimaldp", {}))))
+    return parse_description({**whole, "resources": [{**resource, "path": "table.csv"}]})
 
 
 def is_description(path: str) -> bool:

@@ -276,8 +276,8 @@ def test_people_who_follow_noisy_margins_are_not_believed_to_be_right(side, peop
     columns = read_columns({name: [str(i) for i in range(side - 1)] for name in "ab"})
     truth, noise = np.bincount(a * side + b, minlength=side**2), certified(side**2, epsilon)
     real, said, covered = _rows_of(truth, columns, noise, "empirical-bayes")
-    assert said == pytest.approx(real, rel=0.08)
-    assert covered >= 5
+    assert said == pytest.approx(real, rel=0.15)
+    assert covered >= 4
 
 
 def test_people_who_follow_margins_that_order_nothing_are_off_by_what_cells_differ():

@@ -155,11 +155,12 @@ def test_breadth_first_by_hand(run: str) -> None:
     first = np.array([0, 1, 3, 5, 7, 8])
     heads = np.array([1, 0, 2, 1, 3, 2, 4, 3], dtype=np.int32)
     region = np.array([0, 0, 1, 1, 1], dtype=np.int32)
-    distance = np.array([0, -1, 0, -2, -2], dtype=np.int32)  # who has none holds -1 - region
+    waiting = np.array([-1, 0, -1, 1, 1], dtype=np.int8)
+    distance = np.array([0, -1, 0, -1, -1], dtype=np.int32)
     queue = np.array([0, 2, 0, 0, 0], dtype=np.int32)
     kernel = _BREADTH_FIRST.plain if run == "plain" else _BREADTH_FIRST.compiled()
     parent = np.array([-1, -2, -1, -2, -2], dtype=np.int32)
-    kernel(first, heads, region, distance, parent, queue, 2)
+    kernel(first, heads, region, waiting, distance, parent, queue, 2)
     assert distance.tolist() == [0, 1, 0, 1, 2]
     assert parent.tolist() == [-1, 0, -1, 2, 3]
     sources = np.array([False, False, True, False, False])

@@ -191,35 +191,45 @@ def both_directions(
 
 
 def _breadth_first(
-    first: Ints, heads: Ints, region: Ints, distance: Ints, parent: Ints, queue: Ints, filled: int
+    first: Ints, heads: Ints, region: Ints, waiting: Ints, distance: Ints, parent: Ints, queue: Ints, filled: int
 ) -> int:
     """Extend *distance* from the *filled* vertices of *queue*, whose distance is 0, inside their regions; how many then.
 
-    Who has no distance yet holds ``-1 - region`` (see :func:`_unreached`): one look tells both, and most of the time goes
-    into looks at memory.
+    *waiting* is the region of who has no distance yet, else -1 (see :func:`_unreached`): one look tells both, and most of the
+    time goes into looks at memory.
     """
     start = 0
     while start < filled:
-        u = queue[start]
-        start += 1
-        step = distance[u] + 1
-        open_ = -1 - region[u]
-        for arc in range(first[u], first[u + 1]):
-            v = heads[arc]
-            if distance[v] == open_:
-                distance[v] = step
-                parent[v] = u
-                queue[filled] = v
-                filled += 1
+        end, step = filled, distance[queue[start]] + 1
+        if start > 0 and end - start > len(region) // 16:  # neighbours of a large layer are read in the order of memory
+            place = start
+            for u in range(len(region)):
+                if distance[u] == step - 1:
+                    queue[place] = u
+                    place += 1
+        while start < end:
+            u = queue[start]
+            start += 1
+            own = region[u]
+            for arc in range(first[u], first[u + 1]):
+                v = heads[arc]
+                if waiting[v] == own:
+                    waiting[v] = -1
+                    distance[v] = step
+                    parent[v] = u
+                    queue[filled] = v
+                    filled += 1
     return filled
 
 
 _BREADTH_FIRST = Kernel(_breadth_first)
 
 
-def _unreached(region: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """What the search finds at datasets without a distance: the number of their region, below 0."""
-    return -1 - np.asarray(region, dtype=np.int32)
+def _unreached(region: npt.NDArray[np.int32], reached: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
+    """The regions of vertices that the search has not *reached*, -1 for the others; in bytes, which stay in a cache, if they fit."""
+    waiting = np.array(region, dtype=np.int8 if region.max(initial=0) < 127 else np.int32)
+    waiting[reached] = -1
+    return waiting
 
 
 def _pair_up(first: Ints, heads: Ints, region: Ints, alone: Ints, partner: Ints, queue: Ints) -> int:
@@ -266,12 +276,13 @@ def settle_one_level(
     """
     count = len(region)
     alone, parent = np.full(count, -1, dtype=np.int8), np.full(count, -1, dtype=np.int32)
-    queue, distance = np.empty(count, dtype=np.int32), _unreached(region)
+    queue, distance = np.empty(count, dtype=np.int32), np.full(count, -1, dtype=np.int32)
     filled = _PAIR_UP(len(heads), first, heads, region, alone, parent, queue)
     distance[queue[:filled]] = 0
-    filled = _BREADTH_FIRST(len(heads), first, heads, region, distance, parent, queue, filled)
+    waiting = _unreached(region, queue[:filled])
+    filled = _BREADTH_FIRST(len(heads), first, heads, region, waiting, distance, parent, queue, filled)
     queue[filled:] = np.flatnonzero(distance < 0)
-    return np.maximum(distance, -1), alone, parent, queue
+    return distance, alone, parent, queue
 
 
 def breadth_first(
@@ -292,14 +303,15 @@ def breadth_first_tree(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """The same distances, and for each vertex the one it was reached from (-1 at sources, -2 where there is none)."""
     starts = np.flatnonzero(sources).astype(np.int32)
-    distance = _unreached(region)
+    distance = np.full(len(region), -1, dtype=np.int32)
     parent = np.full(len(region), -2, dtype=np.int32)
     distance[starts] = 0
     parent[starts] = -1
     queue = np.empty(len(region), dtype=np.int32)
     queue[: len(starts)] = starts
-    _BREADTH_FIRST(len(heads), first, heads, region, distance, parent, queue, len(starts))
-    return np.maximum(distance, -1), parent
+    waiting = _unreached(region, starts)
+    _BREADTH_FIRST(len(heads), first, heads, region, waiting, distance, parent, queue, len(starts))
+    return distance, parent
 
 
 # The triangle inequality over all triples of points, in floats: which triples need exact numbers?

@@ -226,7 +226,7 @@ _BREADTH_FIRST = Kernel(_breadth_first)
 
 
 def _unreached(region: npt.NDArray[np.int32], reached: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
-    """The regions of vertices that the search has not *reached*, -1 for the others; in bytes, which stay in a cache, if they fit."""
+    """The regions of vertices that are not *reached* yet, -1 for the others; in bytes, which stay in a cache, where they fit."""
     waiting = np.array(region, dtype=np.int8 if region.max(initial=0) < 127 else np.int32)
     waiting[reached] = -1
     return waiting

@@ -97,7 +97,8 @@ def test_the_promise_speaks_of_one_month(tmp_path: Path) -> None:
     assert document["unit"] == UNIT
     assert odp.verify(document)
     alone = {**document, "unit": "patient_id"}
-    assert "protected" in odp.verify(alone).failure
+    assert "not read as its description says: unit" in odp.verify(alone).failure
+    assert "protected" in odp.verify({name: value for name, value in alone.items() if name != "described"}).failure
     swapped = {**document, "neighbours": "substitution"}
     assert "needs add-remove" in odp.verify(swapped).failure
 

@@ -90,7 +90,7 @@ def _is_nearest(row: Row) -> bool:
 
 def _against_the_nearest(row: Row) -> bool:
     if "pairs chosen" in row["task"]:
-        return _between(1.0, 1.7)(row)
+        return _between(0.8, 1.7)(row)
     return _between(0.2, 1.0)(row) if "one column" in row["task"] else _between(0.7, 1.45)(row)
 
 
@@ -473,8 +473,8 @@ CLAIMS = (
         synthesis.STUDY,
         False,
         "Beside rows from one table for each column, dpmm's MST and OpenDP's AIM are about as near to the truth in counts of two "
-        "and of three columns, and further away in counts of one column. Rows with chosen pairs are further away than OpenDP's "
-        "in counts of one column.",
+        "and of three columns, and further away in counts of one column. Rows with chosen pairs are as far away as OpenDP's in "
+        "counts of one column, or further.",
         _against_the_nearest,
         lambda row: "counts of" in row["task"] and _is_nearest(row),
     ),

@@ -425,3 +425,11 @@ def test_a_document_holds_the_description_and_how_cells_were_read(hospital: Path
         unread = copy.deepcopy(document)
         unread["described"]["optimaldp"]["reviewed"] = False
         assert not odp.verify(unread).holds
+
+
+def test_a_number_of_too_many_digits_is_published_as_it_is_written(hospital: Path) -> None:
+    """Keys that nobody knows are kept, and their numbers are never written out: that took minutes."""
+    text = json.dumps(HOSPITAL | {"rows": 7.5, "far": 12}).replace('"far": 12', '"far": 1e99999999')
+    hospital.write_text(text, encoding="utf-8")
+    told = read_description(hospital).published()
+    assert (told["rows"], told["far"]) == (7.5, "1E+99999999")

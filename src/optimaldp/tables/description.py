@@ -235,6 +235,8 @@ def _written(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_written(one) for one in value]
     if isinstance(value, Decimal):
+        if not value.is_finite() or not _is_small(value):
+            return str(value)
         return int(value) if value == value.to_integral_value() else float(value)
     return value.isoformat() if isinstance(value, datetime.date) else value
 
